@@ -29,7 +29,10 @@ func (w world) Append(ctx context.Context, b entry.Batch, beside ledger.Beside) 
 			at, err = w.log.AppendWith(ctx, b, beside)
 		}
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+		w.cfg.Log.Warn("an append to the log failed", "seq", b.Seq, "err", err)
+	default:
 		for _, r := range beside.Refused {
 			w.cfg.Log.Error("what was written for the log does not follow it", "row", r.Row, "err", r.Reason)
 		}

@@ -188,7 +188,7 @@ func (t *movableTask) move(ctx context.Context, tx pgx.Tx, r reassignment, out *
 			return err
 		}
 	}
-	if !out.Moved || t.NGenerated == 0 {
+	if !goes && !r.running || t.NGenerated == 0 { // jobs that run may be there that are not folded yet
 		return nil
 	}
 	return intake.MoveTask(ctx, tx, intake.TaskMove{Task: t.ID, To: r.to, Running: r.running})

@@ -55,6 +55,7 @@ func rush(t *testing.T, pilots []*fakePilot) {
 // get one of these jobs: for each filter, and for all of them together. Jobs that do not pass it stand before them.
 func TestCrowdWithFilters(t *testing.T) {
 	const n = 500
+	world := newWorld(t)
 	small := generator.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 3600}
 	for name, c := range map[string]struct {
 		wanted, other generator.Spec
@@ -76,8 +77,8 @@ func TestCrowdWithFilters(t *testing.T) {
 			map[string]any{"task_id": nil, "prod_user_id": "bob", "prod_source_label": "user", "memory": 2500, "disk_space": 12000, "remaining_time": 4000, "resource_type": "SCORE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.submitAs(50, c.other)
+			w := world.in(t)
+			other := w.submitAs(50, c.other)
 			task := w.submitAs(n, c.wanted)
 			for _, asks := range []map[string]any{c.old, c.new} {
 				for key, v := range asks {
@@ -97,6 +98,11 @@ func TestCrowdWithFilters(t *testing.T) {
 			for _, p := range pilots {
 				if int64(p.job["taskID"].(float64)) != task.ID {
 					t.Fatalf("%+v got %v", p.asks, p.job)
+				}
+			}
+			for _, of := range []int64{other.ID, task.ID} { // the next pilots may want such jobs
+				if _, err := w.generator.Kill(t.Context(), of); err != nil {
+					t.Fatal(err)
 				}
 			}
 		})

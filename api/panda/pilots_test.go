@@ -10,13 +10,13 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// each runs a scenario with pilots of both generations, each on a site of its own.
+// each runs a scenario with pilots of both generations, which ends all jobs that it makes.
 func each(t *testing.T, scenario func(t *testing.T, w *world, pilot func() *fakePilot)) {
+	w := newWorld(t, func(c *dispatcher.Config) { c.Timing.TTL, c.Timing.First = time.Second, time.Minute })
+	n := 0
 	for _, generation := range []string{"old", "new"} {
 		t.Run(generation, func(t *testing.T) {
-			w := newWorld(t, func(c *dispatcher.Config) { c.Timing.TTL, c.Timing.First = time.Second, time.Minute })
-			n := 0
-			scenario(t, w, func() *fakePilot {
+			scenario(t, w.in(t), func() *fakePilot {
 				n++
 				return &fakePilot{t: t, url: w.url, new: generation == "new", node: fmt.Sprintf("vm%d", n)}
 			})
@@ -82,31 +82,30 @@ func TestFails(t *testing.T) {
 
 // A kill reaches the pilot with the answer to its next update, whatever it says with it.
 func TestKilled(t *testing.T) {
-	for _, at := range []string{"starting", "running", "late"} {
-		t.Run(at, func(t *testing.T) {
-			each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
-				w.submit(1, 3, "sleep", "300")
-				p := pilot()
-				p.beat = 10 * time.Millisecond
-				said := 0
-				p.before = func(state string) {
-					if said++; state == at || at == "late" && said == 5 {
-						if _, err := w.dispatcher.KillJob(context.Background(), p.id()); err != nil {
-							t.Error(err)
-						}
-						p.before = nil
+	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
+		for _, at := range []string{"starting", "running", "late"} {
+			w.submit(1, 3, "sleep", "300")
+			p := pilot()
+			p.beat = 10 * time.Millisecond
+			said := 0
+			p.before = func(state string) {
+				if said++; state == at || at == "late" && said == 5 {
+					if _, err := w.dispatcher.KillJob(context.Background(), p.id()); err != nil {
+						t.Error(err)
 					}
+					p.before = nil
 				}
-				if !p.run() || !p.killed {
-					t.Fatal(p.job)
-				}
-				j := w.job(p.id())
-				if j.State != "cancelled" || len(j.Attempts) != 1 || j.Attempts[0].ExitCode != nil || j.Attempts[0].Report["pilotErrorCode"] != 1144.0 || (j.Attempts[0].StartedAt == nil) != (at == "starting") {
-					t.Errorf("%+v", j)
-				}
-			})
-		})
-	}
+			}
+			if !p.run() || !p.killed {
+				t.Fatal(at, p.job)
+			}
+			j := w.job(p.id())
+			a := j.Attempts[0]
+			if j.State != "cancelled" || len(j.Attempts) != 1 || a.ExitCode != nil || a.Report["pilotErrorCode"] != 1144.0 || (a.StartedAt == nil) != (at == "starting") {
+				t.Errorf("%s: %+v", at, j)
+			}
+		}
+	})
 }
 
 // expire lets the lease of a job run out.

@@ -26,7 +26,7 @@ shares:
   - {name: Prod, weight: 70}
   - {name: User, weight: 30}
 queues:
-  - {name: LOCAL_TEST, slots: 2000, cores: 8}
+  - {name: LOCAL_TEST, slots: 5000, cores: 8}
   - {name: OTHER, slots: 10}
 `
 
@@ -63,6 +63,13 @@ func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 		loops.Wait()
 	})
 	return w
+}
+
+// in is the world as a subtest uses it.
+func (w *world) in(t *testing.T) *world {
+	same := *w
+	same.t, same.dispatcher = t, w.dispatcher.In(t)
+	return &same
 }
 
 // tick calls a step until ctx ends.

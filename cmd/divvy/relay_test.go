@@ -131,9 +131,14 @@ func TestUnreachableLeader(t *testing.T) {
 	if _, err := far.Submit(t.Context(), hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, cl := range []*client.Client{far, near} {
-		if _, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 10}); err != nil {
+	for i, cl := range []*client.Client{far, near} {
+		if _, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: fmt.Sprint("p", i), WaitS: 10}); err != nil {
 			t.Error(err)
+		}
+	}
+	for _, cl := range []*client.Client{far, near} { // what only the leader knows is asked over the connection that it made
+		if qs, err := cl.Queues(t.Context()); err != nil || len(qs) == 0 || qs[0].HeldJobs != 2 || qs[0].Pilots != 2 {
+			t.Errorf("%+v, %v", qs, err)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// One trace goes from the request of a pull to the commit of its lease: the spans hang together, and say names and ids only.
+// A trace goes from the request of a pull to the commit of its lease, and to statements: spans hang together, and say names and ids only.
 func TestTraceFromPullToCommit(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	_, cl := tracedDaemon(t, func(d *daemon) { d.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) }, nil)
@@ -31,17 +31,22 @@ func TestTraceFromPullToCommit(t *testing.T) {
 	if err != nil || len(reply.Leases) != 1 {
 		t.Fatal(reply, err)
 	}
-	var path []string
-	eventually(t, 20*time.Second, func() (bool, string) {
-		all := spans.GetSpans()
-		path = nil
-		for at := slices.IndexFunc(all, func(s tracetest.SpanStub) bool { return s.Name == "sql dispatcher/lease_all" }); at >= 0; {
-			s := all[at]
-			path = append(path, s.Name)
-			at = slices.IndexFunc(all, func(o tracetest.SpanStub) bool { return o.SpanContext.SpanID() == s.Parent.SpanID() })
-		}
-		return slices.Equal(path, []string{"sql dispatcher/lease_all", "grant", "pull", "POST /v1/pulls"}), "the trace is " + strings.Join(path, " < ")
-	})
+	for from, want := range map[string][]string{
+		"pull":                 {"pull", "POST /v1/pulls"},
+		"sql generator/submit": {"sql generator/submit", "POST /v1/tasks"},
+	} {
+		var path []string
+		eventually(t, 20*time.Second, func() (bool, string) {
+			all := spans.GetSpans()
+			path = nil
+			for at := slices.IndexFunc(all, func(s tracetest.SpanStub) bool { return s.Name == from }); at >= 0; {
+				s := all[at]
+				path = append(path, s.Name)
+				at = slices.IndexFunc(all, func(o tracetest.SpanStub) bool { return o.SpanContext.SpanID() == s.Parent.SpanID() })
+			}
+			return slices.Equal(path, want), "the trace is " + strings.Join(path, " < ")
+		})
+	}
 	for _, s := range spans.GetSpans() {
 		for _, a := range s.Attributes {
 			if text := a.Value.String(); strings.Contains(text, "SELECT") || strings.Contains(text, reply.Leases[0].Lease) {

@@ -76,6 +76,13 @@ func Open(t testing.TB, db *pgxpool.Pool, store *site.Store, with ...func(*dispa
 	return d
 }
 
+// In is the dispatcher as a subtest uses it, which is over before the test that opened it.
+func (d *Dispatcher) In(t testing.TB) *Dispatcher {
+	same := *d
+	same.t = t
+	return &same
+}
+
 // Stop ends the dispatcher before the test ends.
 func (d *Dispatcher) Stop() { d.stop() }
 

@@ -164,6 +164,16 @@ func (n *Node) window(from int64) *window {
 	return w
 }
 
+// fit says whether the tables could hold the texts of an ask. One that they could not would keep the log from going on.
+func fit(a *Ask) bool {
+	for i := range a.Finish {
+		if t := a.Finish[i].Text; t != nil && t.Check() != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // received is a message of another daemon.
 func (n *Node) received(e Received) {
 	n.company = true
@@ -172,7 +182,7 @@ func (n *Node) received(e Received) {
 		if !a.Left && !n.window(e.From).first(a.Call.Number) {
 			continue
 		}
-		if a.Call.Daemon = e.From; n.lead == nil || n.draining {
+		if a.Call.Daemon = e.From; n.lead == nil || n.draining || !fit(&a) {
 			if !a.Left {
 				n.answer(a.Call, Answer{Status: Unavailable}) // not sent on: two daemons that take each other for the leader would do so for ever
 			}

@@ -336,6 +336,25 @@ func TestEachBatchSaysWhoLeads(t *testing.T) {
 	}
 }
 
+// A text that no table can hold is not taken from another daemon either: the append would fail for ever.
+func TestTextsOfOthersAreChecked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 1, nil)
+	call := s.ask(pullAsk(time.Second))
+	s.settle()
+	end := End{Key: keyOf(s.answered(call, Done).Leases[0]), Outcome: entry.Finished, Text: &ledger.Text{Report: []byte{}}}
+	s.step(Received{5, Message{Asks: []Ask{{Call: Call{Number: 1}, Finish: []End{end}}}}})
+	if len(s.out) != 1 || s.out[0].(Send).Message.Answers[0].Status != Unavailable {
+		t.Errorf("no JSON is answered by %+v", s.out)
+	}
+	end.Text.Report = nil
+	s.step(Received{5, Message{Asks: []Ask{{Call: Call{Number: 2}, Finish: []End{end}}}}})
+	s.settle()
+	if _, live := s.machine.Lease(end.Key.Job); live {
+		t.Error("it did not end")
+	}
+}
+
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	w := &window{}

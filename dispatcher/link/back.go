@@ -3,8 +3,10 @@ package link
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/lease"
@@ -18,19 +20,36 @@ type back struct {
 	rouse chan struct{} // one place: there are messages
 	asks  int           // that wait for messages
 	heard time.Time     // when the peer last said anything
+	put   []question    // to the peer
+	gone  chan struct{} // closed when there is no way back any more
+}
+
+// question is what a peer is asked over the connection that it made. It says its answer by a call.
+type question struct {
+	Number uint64 `json:"number"`
+	Path   string `json:"path"`
+	Body   []byte `json:"body"`
+}
+
+// said is the answer to a question of this number.
+type said struct {
+	Number uint64      `json:"number"`
+	Reply  relay.Reply `json:"reply"`
 }
 
 const (
 	backPath = "/lease/back"
-	backWait = time.Second     // for which one ask for messages waits
-	backKept = 2 * time.Second // a peer that says nothing for so long has no connection any more
+	toldPath = "/lease/told"
+	backWait = time.Second      // for which one ask for messages waits
+	backKept = 2 * time.Second  // a peer that says nothing for so long has no connection any more
+	backMost = 30 * time.Second // for which an answer to one question is looked for
 )
 
 // backOf is the way back to a peer, which said something just now. ls.mu is held.
 func (ls *Links) backOf(id int64) *back {
 	b := ls.backs[id]
 	if b == nil {
-		b = &back{rouse: make(chan struct{}, 1)}
+		b = &back{rouse: make(chan struct{}, 1), gone: make(chan struct{})}
 		ls.backs[id] = b
 		ls.reach()
 	}
@@ -53,6 +72,7 @@ func (ls *Links) forget() {
 	for id, b := range ls.backs {
 		if b.asks == 0 && time.Since(b.heard) > backKept {
 			delete(ls.backs, id)
+			close(b.gone)
 		}
 	}
 	if len(ls.backs) < n {
@@ -60,7 +80,75 @@ func (ls *Links) forget() {
 	}
 }
 
-// giveBack answers a peer that asks for messages, when there are some.
+// askBack puts a question to a peer that made a connection to this daemon.
+func (ls *Links) askBack(ctx context.Context, to int64, path string, body []byte) (relay.Reply, error) {
+	ls.mu.Lock()
+	b := ls.backs[to]
+	if b == nil || len(b.put) >= mostWait {
+		ls.mu.Unlock()
+		return relay.Reply{}, ErrApart
+	}
+	ls.lastAsked++
+	number, got := ls.lastAsked, make(chan relay.Reply, 1)
+	ls.asked[number] = got
+	b.put = append(b.put, question{number, path, body})
+	wake(b.rouse)
+	ls.mu.Unlock()
+	defer func() {
+		ls.mu.Lock()
+		delete(ls.asked, number)
+		ls.mu.Unlock()
+	}()
+	select {
+	case r := <-got:
+		return r, nil
+	case <-b.gone:
+		return relay.Reply{}, relay.ErrBroken
+	case <-ctx.Done():
+		return relay.Reply{}, ctx.Err()
+	}
+}
+
+// told takes the answer to a question; nobody may wait for it any more.
+func (ls *Links) told(body []byte) relay.Reply {
+	var s said
+	if err := json.Unmarshal(body, &s); err != nil {
+		return relay.Reply{Status: http.StatusBadRequest}
+	}
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if got := ls.asked[s.Number]; got != nil {
+		delete(ls.asked, s.Number)
+		got <- s.Reply
+	}
+	return relay.Reply{Status: http.StatusNoContent}
+}
+
+// tell answers a question of a peer over the connection that this daemon made to it.
+func (ls *Links) tell(ctx context.Context, conn *relay.Conn, text []byte) {
+	var q question
+	if err := json.Unmarshal(text, &q); err != nil {
+		ls.cfg.Log.Warn("a question of another daemon is not understood", "err", err)
+		return
+	}
+	ls.mu.Lock()
+	questions := ls.questions
+	ls.mu.Unlock()
+	s := said{Number: q.Number, Reply: relay.Reply{Status: http.StatusServiceUnavailable}}
+	ctx, cancel := context.WithTimeout(ctx, backMost)
+	defer cancel()
+	if questions != nil {
+		s.Reply = questions(ctx, q.Path, q.Body)
+	}
+	answer, err := json.Marshal(s)
+	if err != nil {
+		ls.cfg.Log.Error("an answer to another daemon cannot be written", "err", err)
+		return
+	}
+	_, _ = conn.Call(ctx, toldPath, answer) // without a connection nobody waits for it
+}
+
+// giveBack answers a peer that asks for messages, when there are some, or a question.
 func (ls *Links) giveBack(ctx context.Context, body []byte) relay.Reply {
 	number, its, _ := bytes.Cut(body, []byte{' '})
 	id, err := strconv.ParseInt(string(number), 10, 64)
@@ -78,14 +166,15 @@ func (ls *Links) giveBack(ctx context.Context, body []byte) relay.Reply {
 	case <-late.C:
 	case <-ctx.Done():
 	}
-	ls.mu.Lock()
-	b.asks--
-	messages := b.queue
-	if b.queue = nil; ctx.Err() != nil {
-		messages = nil
-	}
-	ls.mu.Unlock()
-	if len(messages) == 0 {
+	messages, asked := b.take(ctx, &ls.mu)
+	switch {
+	case asked != nil:
+		text, err := json.Marshal(asked)
+		if err != nil {
+			return relay.Reply{Status: http.StatusInternalServerError}
+		}
+		return relay.Reply{Status: http.StatusAccepted, Body: text}
+	case len(messages) == 0:
 		return relay.Reply{Status: http.StatusNoContent}
 	}
 	text, err := ls.sheets.pack(ls.cfg.Self.ID, messages, bytes.Equal(its, form[:]))
@@ -96,9 +185,31 @@ func (ls *Links) giveBack(ctx context.Context, body []byte) relay.Reply {
 	return relay.Reply{Status: http.StatusOK, Body: text}
 }
 
+// take is what there is for an ask of the peer: messages, else a question. What an ask gets that is over is lost.
+func (b *back) take(ctx context.Context, mu *sync.Mutex) (messages []lease.Message, asked *question) {
+	mu.Lock()
+	defer mu.Unlock()
+	b.asks--
+	messages, b.queue = b.queue, nil
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	if len(messages) == 0 && len(b.put) > 0 {
+		asked, b.put = &b.put[0], b.put[1:]
+	}
+	if len(b.put) > 0 {
+		wake(b.rouse)
+	}
+	return messages, asked
+}
+
 // listen takes what a peer has to say over the connection that this daemon made to it, until the connection breaks.
 func (ls *Links) listen(ctx context.Context, conn *relay.Conn) {
 	self := append(append(strconv.AppendInt(nil, ls.cfg.Self.ID, 10), ' '), form[:]...)
+	ctx, leave := context.WithCancel(ctx)
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	defer leave()
 	for ctx.Err() == nil {
 		within, cancel := context.WithTimeout(ctx, backWait+relay.Silence)
 		r, err := conn.Call(within, backPath, self)
@@ -108,6 +219,8 @@ func (ls *Links) listen(ctx context.Context, conn *relay.Conn) {
 			return
 		case r.Status == http.StatusOK:
 			ls.deliver(r.Body, false)
+		case r.Status == http.StatusAccepted:
+			answers.Go(func() { ls.tell(ctx, conn, r.Body) })
 		case r.Status != http.StatusNoContent: // it is not ready, or of a version that has nothing of the kind
 			select {
 			case <-ctx.Done():

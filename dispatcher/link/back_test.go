@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"slices"
@@ -88,6 +89,37 @@ func TestWayBack(t *testing.T) {
 	}
 	caller.is(t, "answers come back in order", func(e *ear) bool { return slices.Equal(e.heard, want) })
 	callee.is(t, "the callee reaches the caller", func(e *ear) bool { return slices.Equal(e.there, []int64{2}) })
+	if r, err := called.Ask(t.Context(), 2, "x", []byte("y")); err != nil || r.Status != 503 {
+		t.Errorf("a caller that answers no questions yet: %+v, %v", r, err)
+	}
+	calls.Handler(done, func(_ context.Context, path string, body []byte) relay.Reply {
+		return relay.Reply{Status: 200, Body: []byte(path + string(body))}
+	})
+	var asks sync.WaitGroup
+	for n := range 20 {
+		asks.Go(func() {
+			if r, err := called.Ask(t.Context(), 2, fmt.Sprint("x", n), []byte("y")); err != nil || string(r.Body) != fmt.Sprint("x", n, "y") {
+				t.Errorf("question %d to the caller: %+v, %v", n, r, err)
+			}
+		})
+	}
+	asks.Wait()
+	waits := make(chan struct{})
+	calls.Handler(done, func(ctx context.Context, _ string, _ []byte) relay.Reply {
+		close(waits)
+		<-ctx.Done()
+		return relay.Reply{}
+	})
+	asks.Go(func() {
+		if _, err := called.Ask(t.Context(), 2, "x", nil); !errors.Is(err, relay.ErrBroken) {
+			t.Errorf("the caller went before it answered: %v", err)
+		}
+	})
+	<-waits
 	leave()
 	callee.is(t, "the caller is gone", func(e *ear) bool { return len(e.there) == 0 })
+	asks.Wait()
+	if _, err := called.Ask(t.Context(), 2, "x", nil); !errors.Is(err, ErrApart) {
+		t.Errorf("a question to one that is gone: %v", err)
+	}
 }

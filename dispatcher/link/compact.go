@@ -90,8 +90,8 @@ func (cs *codecs) of(t reflect.Type) *codec {
 			return append(binary.AppendUvarint(to, uint64(v.Len())), v.Bytes()...)
 		}
 		c.get = func(from *source, v reflect.Value) {
-			if n := from.length(); n > 0 { // nil and empty are the same, as with lists: no JSON is not empty JSON
-				v.SetBytes(slices.Clone(from.bytes(n)))
+			if b := from.bytes(from.length()); len(b) > 0 { // a text that is not there is nil, which is no empty text
+				v.SetBytes(slices.Clone(b))
 			}
 		}
 	default:

@@ -23,7 +23,7 @@ func TestLetters(t *testing.T) {
 	batch := entry.Batch{Seq: 7, ID: entry.ID{7}, After: entry.ID{6}, At: at, By: 3, Entries: []entry.Entry{l.Granted, entry.Tick{Now: at}, entry.Ended{Job: 1, Outcome: entry.Lost, Next: entry.Again}}}
 	m := lease.Message{HandOn: true, Written: true, Batches: []entry.Batch{batch},
 		Asks: []lease.Ask{{Call: lease.Call{Number: 1 << 63}, Pull: &machine.Pull{Queue: 1, Slot: job.Slot{Cores: 2, Labels: map[string]string{"a": "b"}}, Only: job.Only{Task: 3}, Request: entry.ID{9}, Nonce: -5}, Wait: time.Second},
-			{Finish: []lease.End{{Key: lease.Key{Job: 1}, Outcome: entry.Failed, Text: &ledger.Text{Job: 1, Report: []byte(`{}`), Log: "l"}}}}, {Left: true}, {Seen: []int64{1}}, {Renew: []lease.Renewal{{TTL: 5, State: lease.Draining}}}},
+			{Finish: []lease.End{{Key: lease.Key{Job: 1}, Outcome: entry.Failed, Text: &ledger.Text{Job: 1, Reason: "r", Outputs: []byte("{}")}}}}, {Left: true}, {Seen: []int64{1}}, {Renew: []lease.Renewal{{TTL: 5, State: lease.Draining}}}},
 		Answers: []lease.Answer{{Status: lease.Over}, {Leases: []machine.Lease{l}, Renewed: []lease.Renewed{{Kept: true, Order: l.Order}}, Verdicts: []lease.Recorded{{Is: true, Outcome: 'f', Next: '.'}}, Seen: []lease.Seen{{At: at, State: lease.Running}}}}}
 	k := &sheets{}
 	for _, compact := range []bool{false, true, true} { // the last of them by the sheets of the one before
@@ -35,8 +35,8 @@ func TestLetters(t *testing.T) {
 		if diff := cmp.Diff([]lease.Message{m, {}}, got, cmpopts.EquateEmpty()); diff != "" || from != 4 || err != nil {
 			t.Errorf("%d, %v, sent (-) and received (+):\n%s", from, err, diff)
 		}
-		if text := got[0].Asks[1].Finish[0].Text; text.Outputs != nil || text.Metadata != nil {
-			t.Errorf("what no text had is there, and would be taken for JSON: %+v", text)
+		if text := got[0].Asks[1].Finish[0].Text; text.Report != nil || text.Check() != nil {
+			t.Errorf("the log does not take %+v: %v", text, text.Check())
 		}
 		adopts := batch
 		adopts.Seq, adopts.ID = 8, entry.ID{8}

@@ -43,12 +43,15 @@ type Links struct {
 	cfg    Config
 	sheets sheets
 
-	mu    sync.Mutex
-	to    Daemon // nil: nothing is received yet
-	links map[int64]*link
-	backs map[int64]*back // to those that reach this daemon
-	met   bool            // the database was asked for peers
-	alone bool            // it had none
+	mu        sync.Mutex
+	to        Daemon // nil: nothing is received yet
+	links     map[int64]*link
+	backs     map[int64]*back // to those that reach this daemon
+	questions relay.Handler   // of others; nil: none is answered yet
+	asked     map[uint64]chan relay.Reply
+	lastAsked uint64
+	met       bool // the database was asked for peers
+	alone     bool // it had none
 }
 
 // link is the way to one peer.
@@ -76,7 +79,7 @@ func New(cfg Config) *Links {
 	if cfg.Trust == nil {
 		cfg.Trust = func() *tls.Config { return nil }
 	}
-	return &Links{cfg: cfg, links: map[int64]*link{}, backs: map[int64]*back{}}
+	return &Links{cfg: cfg, links: map[int64]*link{}, backs: map[int64]*back{}, asked: map[uint64]chan relay.Reply{}}
 }
 
 // Send is Config.Send.
@@ -94,6 +97,11 @@ func (ls *Links) Send(to int64, m lease.Message) {
 		return
 	}
 	*queue = append(*queue, m)
+	wake(rouse)
+}
+
+// wake puts a value into a channel of one place.
+func wake(rouse chan<- struct{}) {
 	select {
 	case rouse <- struct{}{}:
 	default:
@@ -109,8 +117,13 @@ func (ls *Links) Alone() bool {
 
 // Handler takes connections of other daemons, at relay.Path, until done is closed. What they Ask is for questions.
 func (ls *Links) Handler(done <-chan struct{}, questions relay.Handler) http.Handler {
+	ls.mu.Lock()
+	ls.questions = questions
+	ls.mu.Unlock()
 	handle := func(ctx context.Context, path string, body []byte) relay.Reply {
 		switch {
+		case path == toldPath:
+			return ls.told(body)
 		case path != leasePath && path != backPath:
 			return questions(ctx, path, body)
 		case !ls.ready():
@@ -126,7 +139,7 @@ func (ls *Links) Handler(done <-chan struct{}, questions relay.Handler) http.Han
 // ErrApart says that there is no connection to a daemon.
 var ErrApart = errors.New("no connection to the daemon")
 
-// Ask puts a question to a peer. ErrApart, relay.ErrBroken, or the error of ctx: there is no answer.
+// Ask puts a question to a peer, by whichever way there is to it. ErrApart, relay.ErrBroken, or the error of ctx: there is no answer.
 func (ls *Links) Ask(ctx context.Context, to int64, path string, body []byte) (relay.Reply, error) {
 	ls.mu.Lock()
 	l := ls.links[to]
@@ -136,7 +149,7 @@ func (ls *Links) Ask(ctx context.Context, to int64, path string, body []byte) (r
 	}
 	ls.mu.Unlock()
 	if conn == nil {
-		return relay.Reply{}, ErrApart
+		return ls.askBack(ctx, to, path, body)
 	}
 	return conn.Call(ctx, path, body)
 }

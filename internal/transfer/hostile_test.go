@@ -29,7 +29,7 @@ func untouched(t *testing.T, db *pgxpool.Pool, file string, words ...string) {
 			t.Errorf("%v, want %q", err, w)
 		}
 	}
-	for _, table := range []string{"site_versions", "shares", "queues", "tokens", "usage_hours", "wait_hours"} {
+	for _, table := range []string{"site_versions", "shares", "queues", "tokens", "hour_usage", "wait_hours"} {
 		if r := rows(t, db, table); err == nil || r != "" {
 			t.Errorf("%v, and %s has %s", err, table, r)
 		}
@@ -111,7 +111,7 @@ func TestOccupiedDatabases(t *testing.T) {
 	for what, sql := range map[string]string{
 		"a site":               `INSERT INTO site_versions (version, applied_by, source, share_ids, queue_ids) VALUES (1, 'a', '', '{}', '{}')`,
 		"tokens":               `INSERT INTO tokens (name, prefix, hash, role, created_by) VALUES ('a', 'divvy_0', sha256('a'), 'admin', 'a')`,
-		"a history of usage":   `INSERT INTO usage_days VALUES ('2026-11-25', 1, 1, '', 1, 1, 1, 1, 1, 1, 1, 1, 1)`,
+		"a history of usage":   `INSERT INTO day_usage VALUES ('2026-11-25', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, '')`,
 		"a daemon":             `INSERT INTO daemons (host, pid) VALUES ('h', 1)`,
 		"tasks":                `INSERT INTO tasks (name, user_name, spec) VALUES ('a', 'a', '{}')`,
 		"migrate up":           `DELETE FROM migrations WHERE version_id > 3`,
