@@ -120,7 +120,7 @@ func (d *Dispatcher) without(ctx context.Context, jobs []int64, upto int64) (map
 	if err := d.View(ctx, func(v machine.View) {
 		for id, j := range by {
 			switch is := v.Job(j.Task, id); {
-			case j.State == "finished" || j.State == "failed" || j.State == "cancelled":
+			case j.Over():
 			case is.Ready > 0:
 				j.State = "ready"
 			case is.Waiting > 0 || is.Paused > 0:

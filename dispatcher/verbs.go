@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -92,16 +93,41 @@ func kill(ctx context.Context, tx pgx.Tx, live []int64) error {
 	return access.Record(ctx, tx, changes...)
 }
 
-// live are those of some jobs that are not over, by rising id.
+// live are those of some jobs that are not over, in their order. What the tables have not heard of yet, the machine of this daemon knows.
 func (v *Verbs) live(ctx context.Context, ids []int64) (live []int64, err error) {
-	rows, err := v.jobs.JobsByID(ctx, ids)
-	for _, r := range rows {
-		switch r.State {
-		case "waiting", "ready", "leased":
-			live = append(live, r.ID)
+	by, err := v.jobs.Stand(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(by, func(_ int64, j lookup.Stood) bool { return j.Over() })
+	gone, err := v.gone(ctx, by)
+	if err == nil && len(gone) > 0 { // they are over, or were made a moment ago
+		if err = v.Follow(ctx); err == nil {
+			gone, err = v.gone(ctx, by)
 		}
 	}
-	return live, err
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if _, is := by[id]; is && !gone[id] {
+			live = append(live, id)
+		}
+	}
+	return live, nil
+}
+
+// gone are those of some jobs that the machine of this daemon does not have.
+func (v *Verbs) gone(ctx context.Context, jobs map[int64]lookup.Stood) (gone map[int64]bool, err error) {
+	gone = map[int64]bool{}
+	err = v.eye.view(ctx, func(w machine.View) {
+		for id, j := range jobs {
+			if w.Job(j.Task, id) == (machine.JobsView{}) {
+				gone[id] = true
+			}
+		}
+	})
+	return gone, err
 }
 
 // TargetSlots is how many cores may be held at a queue, as whoever feeds it with pilots says it; see package intake.

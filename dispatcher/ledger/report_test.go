@@ -54,6 +54,8 @@ func shown(e entry.Entry) (v reported) {
 			CPUMilli: &e.CPUMilli, MemoryMB: &e.MemoryMB}
 	case entry.Started:
 		v = reported{Kind: "started", Job: &e.Job, Attempt: &e.Attempt}
+	case entry.Lasting:
+		v.Kind, v.Job, v.Attempt = "lasting", &e.Job, &e.Attempt
 	case entry.Enqueued:
 		v.Kind, v.Task, v.Share, v.Shape, v.Place, v.Attempt = "enqueued", &e.Task, new32(e.Share), &e.Shape, &e.Place, &e.Attempt
 	case entry.Killed:
@@ -88,6 +90,8 @@ func shown(e entry.Entry) (v reported) {
 		v.Kind, v.Queue = "polled", new32(e.Queue)
 	case entry.Revoked:
 		v.Kind, v.Job, v.Attempt = "revoked", &e.Job, &e.Attempt
+	case entry.Lasting:
+		v.Kind, v.Job, v.Attempt = "lasting", &e.Job, &e.Attempt
 	case entry.Adopted:
 		v.Kind = "adopted"
 	case entry.Leader:

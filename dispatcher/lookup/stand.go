@@ -9,6 +9,9 @@ type Stood struct {
 	Attempt int // that it is at, or ended with
 }
 
+// Over says whether the job has ended.
+func (s Stood) Over() bool { return finals[s.State] != "" }
+
 // Stand is by job how it stands. Those that there are not are left out.
 func (r *Reader) Stand(ctx context.Context, jobs []int64) (map[int64]Stood, error) {
 	rows, err := r.rows(ctx, jobs, false)

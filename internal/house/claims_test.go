@@ -64,7 +64,7 @@ func TestClaimsPage(t *testing.T) {
 	if _, body, _ := strings.Cut(task, "\n"); !strings.Contains(page, "```yaml\n"+body+"```") {
 		t.Error("the page shows another task than docs/examples/shadow/task.yml")
 	}
-	gates := regexp.MustCompile(`"((?:claim|gang)_[a-z_]+)"\s+//`).FindAllStringSubmatch(read(t, "dispatcher/explain_gates.go"), -1)
+	gates := regexp.MustCompile(`"((?:claim|gang)_[a-z_]+)"\s+//`).FindAllStringSubmatch(read(t, "dispatcher/explain/gate.go"), -1)
 	if len(gates) != 8 {
 		t.Errorf("%d gates of claims", len(gates))
 	}

@@ -1,4 +1,3 @@
-// Package looks takes profiles of a bench while it measures, and draws them.
 package looks
 
 import (

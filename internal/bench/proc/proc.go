@@ -1,4 +1,3 @@
-// Package proc reads what the kernel counts for processes, in /proc.
 package proc
 
 import (

@@ -1,4 +1,3 @@
-// Package wire speaks HTTP for a load that costs little beside what it measures.
 package wire
 
 import (

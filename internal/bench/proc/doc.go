@@ -1,0 +1,2 @@
+// Package proc reads what the kernel counts for processes, in /proc.
+package proc
