@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -64,7 +65,8 @@ type auditor struct {
 // run audits until ctx ends.
 func (a *auditor) run(ctx context.Context) {
 	for {
-		if err := a.once(ctx); err != nil && ctx.Err() == nil && !pg.IsUnavailable(err) {
+		var connect *pgconn.ConnectError // also with codes that elsewhere are faults: a full disk has no place for what a backend begins with
+		if err := a.once(ctx); err != nil && ctx.Err() == nil && !pg.IsUnavailable(err) && !errors.As(err, &connect) {
 			a.find(err.Error())
 		}
 		if !pause(ctx, 200*time.Millisecond) {

@@ -129,7 +129,6 @@ var restCounts = map[string]string{
 	"coverage": `SELECT format('task %s has %s jobs of %s places, from %s to %s', task_id, count(*), count(DISTINCT index), min(index), max(index))
 		FROM report.jobs GROUP BY task_id HAVING count(*) <> count(DISTINCT index) OR max(index) - min(index) + 1 <> count(*)`,
 	"claims": `SELECT format('claim %s is %s with %s sharers', id, state, sharers) FROM claims WHERE sharers <> 0 OR state <> 'released'`,
-	"outbox": `SELECT format('row %s of the outbox waits since %s', id, made_at) FROM outbox WHERE refused IS NULL`,
 	"chain": `SELECT format('batch %s follows %s, and %s is before it', seq, after, before) FROM (
 			SELECT seq, after, lag(seq) OVER w AS last, lag(id) OVER w AS before FROM batches WINDOW w AS (ORDER BY seq)
 		) b WHERE last IS NOT NULL AND (seq <> last + 1 OR after <> before)`,

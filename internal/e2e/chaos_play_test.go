@@ -224,7 +224,8 @@ func (c *chaosPlay) run(t *testing.T, f fault) result {
 	return c.judge(t, audit, f)
 }
 
-// quiet waits until nothing of an unreliable courier is under way, and leases that nobody heard of have run out.
+// quiet waits until nothing of an unreliable courier is under way, leases that nobody heard of have run out, and the log has all that was written
+// for it. What is written while daemons stop waits in the outbox for the next start.
 func (c *chaosPlay) quiet(t *testing.T) {
 	t.Helper()
 	for _, l := range c.links {
@@ -239,12 +240,13 @@ func (c *chaosPlay) quiet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	eventually(t, 20*time.Second, "no lease is left", func() bool {
-		var n int
-		if err := conn.QueryRow(ctx, "SELECT count(*) FROM held").Scan(&n); err != nil {
+	eventually(t, 20*time.Second, "no lease is left, and no row of the outbox", func() bool {
+		var held, rows int
+		err := conn.QueryRow(ctx, "SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM outbox WHERE refused IS NULL)").Scan(&held, &rows)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return n == 0
+		return held == 0 && rows == 0
 	})
 	folded(t, c.dsn)
 }

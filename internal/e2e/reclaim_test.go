@@ -114,10 +114,10 @@ func give(t testing.TB, c *client.Client, l client.Lease) {
 	if err != nil || reply.Verdicts[0].Verdict != "recorded" || reply.Verdicts[0].JobState != "ready" {
 		t.Fatalf("%+v, %v; want recorded, job ready", reply, err)
 	}
-	job, err := c.Job(t.Context(), l.Job)
-	if err != nil || job.MaxAttempts-job.Attempt != 2 || job.Attempts[0].State != "revoked" {
-		t.Fatalf("job %+v, %v; want three attempts left, the first revoked", job, err)
-	}
+	eventually(t, 30*time.Second, "three attempts are left, the first is revoked", func() bool { // as of the fold
+		job, err := c.Job(t.Context(), l.Job)
+		return err == nil && job.MaxAttempts-job.Attempt == 2 && len(job.Attempts) > 0 && job.Attempts[0].State == "revoked"
+	})
 }
 
 // A real pilot ends a job that is reclaimed: SIGTERM, and SIGKILL after the grace where that does not help; the other
