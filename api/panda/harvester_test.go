@@ -182,7 +182,6 @@ func (w *world) targets(queue string) string {
 
 // They end by themselves at their date, as a cap and as a floor.
 func TestTargetSlotsEnd(t *testing.T) {
-	t.Parallel() // it waits
 	w := newWorld(t)
 	c := w.caller()
 	soon := time.Now().UTC().Add(4 * time.Second).Truncate(time.Second).Format(time.DateTime)

@@ -98,9 +98,11 @@ func (r runner) run(t interface{ Fatalf(string, ...any) }, jobPars string) (out 
 
 // Whatever a command and its environment hold reaches the program, through a pilot's shlex and real shells.
 func TestCommandSurvives(t *testing.T) {
+	t.Parallel()
 	const tell = `printf '%s\0' "$#" "$@" "$COLOUR" "$DIVVY_ATTEMPT"; exit 7`
 	for _, shell := range []string{"sh", "bash"} {
 		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
 			r := newRunner(t, shell)
 			word := rapid.OneOf(
 				rapid.StringMatching(`[a-z '"$\\\n\t;&|<>(){}*?#~!%=-]{0,20}`),

@@ -39,8 +39,15 @@ type world struct {
 	url        string
 }
 
+// worlds has a place for each that there may be at once: each may open 16 connections, and the server takes 200.
+var worlds = make(chan struct{}, 8)
+
+// newWorld makes one, one for a test. Tests that have their own run beside each other: each of them waits for the database most of the time.
 func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 	t.Helper()
+	t.Parallel()
+	worlds <- struct{}{}
+	t.Cleanup(func() { <-worlds })
 	w := &world{t: t, db: pgtest.Open(t)}
 	store := site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: dispatcher.Barrier, Live: generator.Live, Applied: dispatcher.Rebase}})
 	if _, err := store.Apply(t.Context(), site.ApplyRequest{Source: []byte(siteYAML), By: "test"}); err != nil {
