@@ -111,7 +111,7 @@ func (l *leader) land(at time.Time) {
 		for _, lease := range p.leases {
 			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.First)
 		}
-		if p.unheard && p.pull.Request == (entry.ID{}) && !l.outbox.spoil {
+		if p.unheard && p.pull.Request == (entry.ID{}) && !l.outbox.spoil && !l.yielding {
 			for _, lease := range p.leases {
 				if lease, ok := l.live(keyOf(lease)); ok {
 					l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Returned})
@@ -138,8 +138,8 @@ func (l *leader) told(e Fetched) bool {
 		f.retry(l.now, l.cfg.Timing.Retry)
 		return true
 	case e.Batches[0].ID != f.batch.ID:
-		return false
+		return l.heed(e.Batches)
 	}
 	l.land(e.Batches[0].At)
-	return len(e.Batches) == 1
+	return l.heed(e.Batches[1:])
 }

@@ -34,10 +34,11 @@ func (n *Node) listen() {
 	if n.draining {
 		return
 	}
-	if at := r.heard + n.silence(); !r.busy && (n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone()) {
+	if at := r.heard + n.silence(); !r.busy && (n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone() || n.called()) {
 		n.claimLead() // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
 	} else {
 		n.wakeBy(at)
+		n.wish()
 	}
 }
 
@@ -54,9 +55,14 @@ func (n *Node) silence() time.Duration {
 
 // claimLead appends a Leader entry behind the newest batch that is known.
 func (n *Node) claimLead() {
+	n.appendOne(entry.Leader{Address: n.cfg.Address})
+}
+
+// appendOne appends an entry behind the newest batch that is known.
+func (n *Node) appendOne(e entry.Entry) {
 	n.company = true
 	tip := &n.replica.tip
-	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{entry.Leader{Address: n.cfg.Address}}}
+	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{e}}
 	n.claim = &claim{batch: b, began: n.now, pause: n.cfg.Timing.Retry}
 	n.emit(Append{Batch: b})
 }
@@ -109,7 +115,9 @@ func (n *Node) follow(batches []entry.Batch) {
 			if !n.apply(b) {
 				return
 			}
-			n.reader.heard, n.reader.next = n.now, n.now+n.cfg.Timing.Poll
+			if n.reader.next = n.now + n.cfg.Timing.Poll; !Wishes(b) { // a wish says nothing of a leader
+				n.reader.heard = n.now
+			}
 		case b.Seq <= tip.seq+1: // a failover lost what is known here
 			n.reload()
 			return
@@ -128,8 +136,10 @@ func (n *Node) apply(b entry.Batch) bool {
 		n.reload()
 		return false
 	}
+	n.wished = n.wished || Wishes(b) && b.By == n.cfg.Daemon
 	if n.replica.tip.leader != was {
 		n.abroad.fail(&n.desk)
+		n.another()
 	}
 	return true
 }
@@ -196,6 +206,7 @@ func (n *Node) received(e Received) {
 	for _, a := range e.Message.Answers {
 		n.abroad.answered(&n.desk, e.From, a)
 	}
+	n.reached(&e)
 	if n.lead != nil || n.replica == nil {
 		return
 	}

@@ -23,7 +23,8 @@ type Node struct {
 	draining bool
 	stepped  time.Duration // when the step before was
 	begun    bool
-	company  bool // it has claimed, or heard of another daemon: it listens for a Silence before it claims
+	turns
+	company bool // it has claimed, or heard of another daemon: it listens for a Silence before it claims
 }
 
 // reader is how far a follower is with the log.
@@ -118,7 +119,7 @@ func (n *Node) take(e Event) {
 
 // ask answers a caller, or has the leader answer.
 func (n *Node) ask(a *Ask) {
-	if n.lead == nil || n.draining {
+	if n.lead == nil || n.draining || n.lead.yielding && !a.Left {
 		n.forward(a)
 		return
 	}
@@ -155,9 +156,12 @@ func (n *Node) pass() {
 	if n.lead != nil {
 		n.lead.outbox.close = n.draining
 		n.lead.pass()
-		if n.lead.outbox.spoil && n.lead.flight == nil {
+		switch {
+		case n.lead.outbox.spoil && n.lead.flight == nil:
 			n.depose() // all that was decided before is in the log
-		} else {
+		case n.lead.yielding:
+			n.stepDown()
+		default:
 			n.handOn()
 		}
 	}
@@ -169,6 +173,11 @@ func (n *Node) pass() {
 
 // pass decides, appends and answers.
 func (l *leader) pass() {
+	if l.yielding {
+		l.release()
+		l.depart()
+		return
+	}
 	if !l.outbox.spoil {
 		l.tick()
 		l.expire()
@@ -213,11 +222,14 @@ func (n *Node) appended(e Appended) {
 	case e.Err == nil && n.replica != nil && n.replica.follows(&c.batch):
 		c.batch.At = e.At
 		n.claim = nil
-		if n.apply(c.batch) {
+		if n.apply(c.batch) && Wishes(c.batch) {
+			n.push(c.batch)
+		} else if n.replica != nil {
 			n.lead = lead(&n.desk, n.replica, &n.cfg, c.began)
 			n.lead.peers = n.peers
 			n.abroad.fail(&n.desk)
 			n.push(c.batch)
+			n.serve()
 		}
 	case e.Err == nil:
 		n.claim = nil // what it has read meanwhile is newer
@@ -250,7 +262,7 @@ func (n *Node) depose() {
 
 // reload asks for a machine made of the tables.
 func (n *Node) reload() {
-	n.replica, n.claim = nil, nil
+	n.replica, n.claim, n.wished = nil, nil, false
 	n.reader = reader{busy: true, heard: n.now}
 	n.emit(Reload{})
 }

@@ -298,6 +298,11 @@ func (h *host) startAgain() {
 	}
 }
 
+// parted says whether two hosts cannot reach each other.
+func (w *world) parted(a, b int) bool {
+	return w.plan.Groups > 0 && w.now < w.plan.Span && a%w.plan.Groups != b%w.plan.Groups
+}
+
 // network is between daemons.
 type network struct {
 	loss, twice float64
@@ -311,6 +316,9 @@ func (w *world) post(from *host, s lease.Send) {
 		return
 	}
 	to, daemon, sender := w.hosts[i], s.To, from.daemon
+	if w.parted(from.no, i) {
+		return
+	}
 	copies := 1
 	if w.delays.Float64() < w.net.twice {
 		copies = 2

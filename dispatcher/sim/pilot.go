@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -22,7 +24,8 @@ type pilot struct {
 	pulls   int
 	home    int
 	running []*run
-	healthy bool // it does what pilots should from now on
+	healthy bool          // it does what pilots should from now on
+	asked   time.Duration // when it first asked what was not answered yet; 0: nothing
 }
 
 // run is an attempt that the pilot runs.
@@ -37,6 +40,9 @@ func (r *run) key() lease.Key {
 	return lease.Key{Job: r.lease.Job, Attempt: r.lease.Attempt, Nonce: r.lease.Nonce}
 }
 
+// mostStarved is after how long a pull is answered though daemons do not reach each other.
+const mostStarved = 15 * time.Second
+
 // patience is how long a pilot waits for an answer.
 const patience = 2500 * time.Millisecond
 
@@ -44,7 +50,12 @@ const patience = 2500 * time.Millisecond
 func (p *pilot) host() *host { return p.hosts[p.home] }
 
 // elsewhere has it ask another one.
-func (p *pilot) elsewhere() { p.home = p.random.IntN(len(p.hosts)) }
+func (p *pilot) elsewhere() {
+	to := p.random.IntN(len(p.hosts))
+	if !p.parted(p.home, to) {
+		p.home = to
+	}
+}
 
 func (p *pilot) pause() time.Duration {
 	return 100*time.Millisecond + upTo(p.random, 700*time.Millisecond)
@@ -76,9 +87,16 @@ func (p *pilot) pull() {
 func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	h, called := p.host(), p.now
 	wait := p.Wait
+	p.asked = cmp.Or(p.asked, p.now)
 	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
 		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases)))
 		told := told{pilot: pull.Pilot, called: called, at: p.now}
+		if starved := p.now - p.asked; p.plan.Groups > 0 && starved > mostStarved {
+			p.violate("pull %s has no answer for %v", pull.Pilot, starved)
+		}
+		if ok && a.Status != lease.Unavailable {
+			p.asked = 0
+		}
 		switch {
 		case ok && a.Status == lease.NoJob:
 			p.seen.None++
@@ -204,4 +222,19 @@ func (p *pilot) again() {
 		p.running = nil
 		p.after(upTo(p.random, 200*time.Millisecond), p.pull)
 	}
+}
+
+// runs says whether the pilot runs an attempt.
+func (p *pilot) runs(k lease.Key) bool {
+	return slices.ContainsFunc(p.running, func(r *run) bool { return r.key() == k && !r.over })
+}
+
+// pilotOf is the pilot that named a pull so.
+func (w *world) pilotOf(name string) *pilot {
+	for _, p := range w.pilots {
+		if strings.HasPrefix(name, fmt.Sprintf("%d.", p.no)) {
+			return p
+		}
+	}
+	return nil
 }

@@ -80,6 +80,7 @@ type Plan struct {
 	Slots   [2]int        // of the queues; 0: no limit
 	Loss    float64       // of messages between daemons
 	Twice   float64       // of them
+	Groups  int           // of hosts that cannot reach the hosts of the others before Span, nor can their pilots; 0: all reach each other
 	Deeds   []Deed
 	Habits  []Habit
 	Faults  []Fault

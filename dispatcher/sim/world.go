@@ -230,6 +230,9 @@ func (w *world) prepare() {
 	}
 	for i, h := range w.plan.Habits {
 		p := &pilot{world: w, no: i, Habit: h, random: stream(w.plan.Seed, 100+uint64(i))}
+		if p.plan.Groups > 0 {
+			p.home = i % len(w.hosts)
+		}
 		w.pilots = append(w.pilots, p)
 		w.after(upTo(p.random, time.Second), p.pull)
 	}

@@ -1,0 +1,180 @@
+package lease
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
+)
+
+// turns is what a daemon knows of its way to the leader. Daemons that do not reach each other lead by turns: see doc.go.
+type turns struct {
+	wished  bool          // its wish is in the log, and nobody came to lead since
+	next    time.Duration // it does not wish before
+	since   time.Duration // when it learned that another daemon leads
+	told    time.Duration // when it last had a message of that one
+	waiting time.Duration // since when an ask of its own has no answer, and none since; 0: there is none
+}
+
+// Wishes says whether a batch is the wish of a follower. Who leads goes on to lead with it.
+func Wishes(b entry.Batch) bool {
+	if len(b.Entries) != 1 {
+		return false
+	}
+	_, is := b.Entries[0].(entry.Wished)
+	return is
+}
+
+// yields says whether a batch is the last one of a leader.
+func yields(b entry.Batch) bool {
+	for _, e := range slices.Backward(b.Entries) {
+		if _, is := e.(entry.Heard); is {
+			return true
+		}
+	}
+	return false
+}
+
+// another notes that another daemon leads, or none.
+func (n *Node) another() {
+	n.since, n.told, n.abroad.unanswered = n.now, n.now, false
+	if n.replica.tip.leader != 0 {
+		n.wished = false
+	}
+}
+
+// asks notes that something is asked of the leader.
+func (n *Node) asks() {
+	if n.waiting == 0 {
+		n.waiting = n.now
+	}
+}
+
+// reached notes a message: one of the leader shows that there is a way from it, and an answer that there is one to it.
+func (n *Node) reached(e *Received) {
+	if n.lead != nil || n.replica == nil || n.replica.tip.leader != e.From {
+		return
+	}
+	n.told = n.now
+	if len(e.Message.Answers) > 0 {
+		n.waiting, n.abroad.unanswered = 0, false
+	}
+	for _, a := range n.unpark() {
+		n.forward(&a)
+	}
+}
+
+// mute says that the leader is not to be heard. A leader that appends says so each Tick to all that it reaches.
+func (n *Node) mute() bool {
+	to := n.replica.tip.leader
+	return to != 0 && to != n.cfg.Daemon && n.now-n.told >= n.cfg.Timing.Turn
+}
+
+// parks says that an ask is better kept until somebody leads to whom there is a way.
+func (n *Node) parks() bool { return n.lead == nil && (n.mute() || n.wished && n.now < n.next) }
+
+// unpark takes the asks that were kept, with what is left of their waits.
+func (n *Node) unpark() (asks []Ask) {
+	b := &n.abroad
+	for _, no := range slices.Sorted(maps.Keys(b.asks)) {
+		if f := b.asks[no]; f.ask != nil {
+			b.take(no)
+			a := *f.ask
+			a.Wait = max(0, f.until-n.now-n.cfg.Timing.Patience)
+			asks = append(asks, a)
+		}
+	}
+	return asks
+}
+
+// serve begins a turn with what was kept for it.
+func (n *Node) serve() {
+	n.waiting = 0
+	for _, a := range n.unpark() {
+		n.ask(&a)
+	}
+}
+
+// wish has the leader stop to lead when there is no way to it and asks of this daemon wait.
+func (n *Node) wish() {
+	to, t := n.replica.tip.leader, &n.cfg.Timing
+	if to == 0 || to == n.cfg.Daemon || n.waiting == 0 {
+		return
+	}
+	at := max(n.waiting+t.Wish, n.since+t.Turn+t.Turn/8, n.next)
+	if heard := n.told + t.Turn; heard <= n.now {
+		at = max(at, heard)
+	} else if n.abroad.unanswered { // it is heard, and does not hear
+		at = max(at, n.waiting+2*t.Patience, n.since+2*t.Patience)
+	} else {
+		at = max(at, heard)
+	}
+	if n.now < at || n.reader.busy {
+		n.wakeBy(max(at, n.now+t.Retry))
+		return
+	}
+	n.next = n.now + 2*t.Turn
+	n.appendOne(entry.Wished{By: n.cfg.Daemon})
+}
+
+// called says that the leader has stopped to lead because this daemon, or another one, wished it.
+func (n *Node) called() bool { return n.wished && n.replica.tip.leader == 0 }
+
+// heed takes batches that came before the flight into account; false: they are not wishes, and the daemon is deposed. What is in flight is
+// appended behind them. A leader that has had its turn says farewell with the next batch: whoever sees that it is its last one may lead at once.
+func (l *leader) heed(batches []entry.Batch) bool {
+	for _, b := range batches {
+		before := l.tip.seq
+		if !l.follows(&b) || !Wishes(b) || l.outbox.spoil {
+			return false
+		}
+		l.committed(b, l.now)
+		for _, to := range l.peers {
+			m := l.letter(to)
+			m.Batches = append(m.Batches, b)
+		}
+		for i := range l.held {
+			if h := &l.held[i]; h.seq > before {
+				h.seq++
+				h.answer.Seq++
+			}
+		}
+		l.recent.shift(before)
+	}
+	if len(batches) == 0 {
+		return true
+	}
+	if f := l.flight; f != nil {
+		f.batch.Seq, f.batch.After, f.batch.ID = l.tip.seq+1, l.tip.id, l.cfg.Draw()
+		f.again, f.pause = 0, l.cfg.Timing.Retry
+		l.emit(Append{f.batch, f.beside})
+	}
+	if !l.yielding && l.now-l.began >= l.cfg.Timing.Turn {
+		l.yield()
+	}
+	return true
+}
+
+// yield makes the next batch the last one. Its commit proves that nobody led before, so all that waits for such a proof waits for it.
+func (l *leader) yield() {
+	l.yielding = true
+	l.must(l.add(entry.Heard{Jobs: slices.Sorted(maps.Keys(l.words))}))
+	l.dismiss()
+	for i := range l.held {
+		if h := &l.held[i]; !h.sure {
+			h.sure, h.seq = true, l.seq()
+		}
+	}
+}
+
+// stepDown ends a turn once its last batch is in the log.
+func (n *Node) stepDown() {
+	if n.lead.flight != nil || len(n.lead.next.batch.Entries) > 0 {
+		return
+	}
+	n.lead.depose()
+	n.lead = nil
+	n.reader.heard, n.reader.next, n.waiting = n.now, n.now, 0
+	n.another()
+}
