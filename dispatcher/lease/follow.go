@@ -136,7 +136,9 @@ func (n *Node) apply(b entry.Batch) bool {
 		n.reload()
 		return false
 	}
-	n.wished = n.wished || Wishes(b) && b.By == n.cfg.Daemon
+	if Wishes(b) && b.By == n.cfg.Daemon {
+		n.wished, n.next = true, n.now+2*n.cfg.Timing.Turn
+	}
 	if n.replica.tip.leader != was {
 		n.abroad.fail(&n.desk)
 		n.another()

@@ -114,7 +114,6 @@ func (n *Node) wish() {
 		n.wakeBy(max(at, n.now+t.Retry))
 		return
 	}
-	n.next = n.now + 2*t.Turn
 	n.appendOne(entry.Wished{By: n.cfg.Daemon})
 }
 
@@ -156,8 +155,10 @@ func (l *leader) heed(batches []entry.Batch) bool {
 	return true
 }
 
-// yield makes the next batch the last one. Its commit proves that nobody led before, so all that waits for such a proof waits for it.
+// yield makes the next batch the last one. Its commit proves that nobody led before, so all that waits for such a proof waits for it. Pulls that wait for
+// a job are told that there is none: they would wait for a whole round of turns.
 func (l *leader) yield() {
+	l.decide()
 	l.yielding = true
 	l.must(l.add(entry.Heard{Jobs: slices.Sorted(maps.Keys(l.words))}))
 	l.dismiss()
@@ -165,6 +166,14 @@ func (l *leader) yield() {
 		if h := &l.held[i]; !h.sure {
 			h.sure, h.seq = true, l.seq()
 		}
+	}
+	for _, p := range slices.Clone(l.line.waiting) {
+		if p.class.awake || p.class.made {
+			continue // it was not tried, and is to ask again
+		}
+		l.counted.Refuse(p.class.lacks)
+		l.take(p)
+		l.held = append(l.held, held{answer: Answer{Status: NoJob, Seq: l.seq()}, pull: p, seq: l.seq(), sure: true, since: l.now})
 	}
 }
 

@@ -46,7 +46,7 @@ func (h *host) start() {
 	h.calls, h.inbox, h.frozen, h.due = map[uint64]func(lease.Answer){}, nil, nil, false
 	h.core = h.wiring.Core(lease.Config{
 		Daemon: h.daemon, Address: "host", Draw: h.id,
-		Timing: lease.Timing{TTL: ttl, Grace: grace, Stopped: stopped},
+		Timing: lease.Timing{TTL: h.plan.ttl(), Grace: grace, Stopped: stopped},
 		End:    h.end, Alone: h.alone,
 	})
 	for _, o := range h.hosts {

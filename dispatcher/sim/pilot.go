@@ -65,7 +65,9 @@ func (p *pilot) pause() time.Duration {
 func (p *pilot) dead() bool { return p.Dies > 0 && p.now > p.Dies && p.no < 1000 }
 
 // silent says whether it does nothing for now.
-func (p *pilot) silent() bool { return p.Silent > 0 && p.now > p.Silent && p.now < p.Silent+2*ttl }
+func (p *pilot) silent() bool {
+	return p.Silent > 0 && p.now > p.Silent && p.now < p.Silent+2*p.plan.ttl()
+}
 
 // queueID is what daemons call a queue.
 func queueID(queue int) shares.QueueID { return shares.QueueID(queue + 1) }
@@ -87,14 +89,16 @@ func (p *pilot) pull() {
 func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	h, called := p.host(), p.now
 	wait := p.Wait
-	p.asked = cmp.Or(p.asked, p.now)
+	if before == nil {
+		p.asked = cmp.Or(p.asked, p.now)
+	}
 	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
 		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases)))
 		told := told{pilot: pull.Pilot, called: called, at: p.now}
-		if starved := p.now - p.asked; p.plan.Groups > 0 && starved > mostStarved {
+		if starved := p.now - p.asked; before == nil && p.plan.Groups > 0 && starved > mostStarved {
 			p.violate("pull %s has no answer for %v", pull.Pilot, starved)
 		}
-		if ok && a.Status != lease.Unavailable {
+		if before == nil && ok && a.Status != lease.Unavailable {
 			p.asked = 0
 		}
 		switch {
@@ -119,7 +123,7 @@ func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 		}
 		if a.Status == lease.Done && ok && len(a.Leases) > 0 {
 			if pull.Request != (entry.ID{}) && p.random.Float64() < p.Again {
-				p.after(upTo(p.random, ttl), func() { p.ask(pull, a.Leases) })
+				p.after(upTo(p.random, p.plan.ttl()), func() { p.ask(pull, a.Leases) })
 			}
 			p.begin(a.Leases)
 			return
@@ -155,7 +159,7 @@ func (p *pilot) renew(runs []*run) {
 		return
 	}
 	if p.silent() {
-		p.after(p.Silent+2*ttl-p.now, func() { p.renew(runs) })
+		p.after(p.Silent+2*p.plan.ttl()-p.now, func() { p.renew(runs) })
 		return
 	}
 	renewals := make([]lease.Renewal, len(runs))
@@ -192,7 +196,7 @@ func (p *pilot) end(r *run) {
 		return
 	}
 	if p.silent() {
-		p.after(p.Silent+2*ttl-p.now, func() { p.end(r) })
+		p.after(p.Silent+2*p.plan.ttl()-p.now, func() { p.end(r) })
 		return
 	}
 	called := p.now
@@ -209,7 +213,7 @@ func (p *pilot) end(r *run) {
 		if first := !r.over; first {
 			r.over = true
 			if p.random.Float64() < p.Again {
-				p.after(upTo(p.random, 2*ttl), func() { p.end(r) })
+				p.after(upTo(p.random, 2*p.plan.ttl()), func() { p.end(r) })
 			}
 			p.again()
 		}

@@ -283,7 +283,7 @@ func (t *truth) end(e entry.Ended, seq int64) {
 // lost judges whether a lease was lost too early.
 func (t *truth) lost(k lease.Key, l *leaseTruth) {
 	t.seen.Lost++
-	at, patience := t.decided[k], ttl
+	at, patience := t.decided[k], t.plan.ttl()
 	if p := t.world.pilotOf(l.Pilot); t.plan.Groups > 0 && p != nil && !p.dead() && !(p.Silent > 0 && t.world.now > p.Silent) && p.runs(k) {
 		t.violate("lease %+v is lost, and its pilot renews it", k)
 	}

@@ -14,7 +14,11 @@ func parted(seed uint64) Plan {
 	p.Groups = 2 + r.IntN(2)
 	p.Daemons = p.Groups + r.IntN(2)
 	p.Span = 60*time.Second + upTo(r, 30*time.Second)
+	p.TTL = 12 * time.Second
 	p.Faults, p.Loss, p.Slots = nil, 0, [2]int{}
+	for i := range p.Deeds {
+		p.Deeds[i].Host = -1
+	}
 	for range 30 {
 		p.Deeds = append(p.Deeds, Deed{Enqueue, upTo(r, p.Span), 1 + r.IntN(3), -1})
 	}
