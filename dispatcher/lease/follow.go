@@ -136,8 +136,8 @@ func (n *Node) apply(b entry.Batch) bool {
 		n.reload()
 		return false
 	}
-	if Wishes(b) && b.By == n.cfg.Daemon {
-		n.wished, n.next = true, n.now+2*n.cfg.Timing.Turn
+	if Wishes(b) {
+		n.wishes(b.By)
 	}
 	if n.replica.tip.leader != was {
 		n.abroad.fail(&n.desk)

@@ -30,6 +30,7 @@ type leader struct {
 	ticked    time.Duration // when a tick was last decided
 	stand     time.Duration // when it says next where pools stand
 	began     time.Duration // when it came to lead
+	wished    bool          // another daemon wishes it to lead no more
 	yielding  bool          // the next batch is its last one
 }
 

@@ -173,6 +173,9 @@ func (n *Node) pass() {
 
 // pass decides, appends and answers.
 func (l *leader) pass() {
+	if l.ends() {
+		l.yield()
+	}
 	if l.yielding {
 		l.release()
 		l.depart()

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 // turns is what a daemon knows of its way to the leader. Daemons that do not reach each other lead by turns: see doc.go.
 type turns struct {
 	wished  bool          // its wish is in the log, and nobody came to lead since
+	first   int64         // who wished first since somebody came to lead; 0: nobody
 	next    time.Duration // it does not wish before
 	since   time.Duration // when it learned that another daemon leads
 	told    time.Duration // when it last had a message of that one
@@ -40,7 +42,7 @@ func yields(b entry.Batch) bool {
 func (n *Node) another() {
 	n.since, n.told, n.abroad.unanswered = n.now, n.now, false
 	if n.replica.tip.leader != 0 {
-		n.wished = false
+		n.wished, n.first = false, 0
 	}
 }
 
@@ -68,7 +70,7 @@ func (n *Node) reached(e *Received) {
 // mute says that the leader is not to be heard. A leader that appends says so each Tick to all that it reaches.
 func (n *Node) mute() bool {
 	to := n.replica.tip.leader
-	return to != 0 && to != n.cfg.Daemon && n.now-n.told >= n.cfg.Timing.Turn
+	return to != 0 && to != n.cfg.Daemon && n.now-n.told >= 2*n.cfg.Timing.Tick
 }
 
 // parks says that an ask is better kept until somebody leads to whom there is a way.
@@ -102,14 +104,12 @@ func (n *Node) wish() {
 	if to == 0 || to == n.cfg.Daemon || n.waiting == 0 {
 		return
 	}
-	at := max(n.waiting+t.Wish, n.since+t.Turn+t.Turn/8, n.next)
-	if heard := n.told + t.Turn; heard <= n.now {
-		at = max(at, heard)
-	} else if n.abroad.unanswered { // it is heard, and does not hear
-		at = max(at, n.waiting+2*t.Patience, n.since+2*t.Patience)
-	} else {
-		at = max(at, heard)
+	sure := n.told + 2*t.Tick
+	if n.abroad.unanswered && sure > n.now { // it is heard, and does not hear
+		sure = max(n.waiting, n.since) + 2*t.Patience
 	}
+	early := min(t.Tick, max(0, n.since-n.waiting)/10) // who has waited for longer wishes first
+	at := max(n.waiting+t.Wish, sure+t.Tick-early, n.next)
 	if n.now < at || n.reader.busy {
 		n.wakeBy(max(at, n.now+t.Retry))
 		return
@@ -117,11 +117,19 @@ func (n *Node) wish() {
 	n.appendOne(entry.Wished{By: n.cfg.Daemon})
 }
 
-// called says that the leader has stopped to lead because this daemon, or another one, wished it.
-func (n *Node) called() bool { return n.wished && n.replica.tip.leader == 0 }
+// wishes notes a wish.
+func (n *Node) wishes(by int64) {
+	n.first = cmp.Or(n.first, by)
+	if by == n.cfg.Daemon {
+		n.wished, n.next = true, n.now+4*n.cfg.Timing.Tick
+	}
+}
+
+// called says that the leader has stopped to lead because this daemon wished it before all others.
+func (n *Node) called() bool { return n.first == n.cfg.Daemon && n.replica.tip.leader == 0 }
 
 // heed takes batches that came before the flight into account; false: they are not wishes, and the daemon is deposed. What is in flight is
-// appended behind them. A leader that has had its turn says farewell with the next batch: whoever sees that it is its last one may lead at once.
+// appended behind them.
 func (l *leader) heed(batches []entry.Batch) bool {
 	for _, b := range batches {
 		before := l.tip.seq
@@ -149,13 +157,20 @@ func (l *leader) heed(batches []entry.Batch) bool {
 		f.again, f.pause = 0, l.cfg.Timing.Retry
 		l.emit(Append{f.batch, f.beside})
 	}
-	if !l.yielding && l.now-l.began >= l.cfg.Timing.Turn {
-		l.yield()
-	}
+	l.wished = true
 	return true
 }
 
-// yield makes the next batch the last one. Its commit proves that nobody led before, so all that waits for such a proof waits for it. Pulls that wait for
+// ends says whether the turn is over: others wish it, and it was long enough.
+func (l *leader) ends() bool {
+	if !l.wished || l.yielding || l.outbox.spoil {
+		return false
+	}
+	l.wakeBy(l.began + l.cfg.Timing.Turn)
+	return l.now-l.began >= l.cfg.Timing.Turn
+}
+
+// yield makes the next batch the last one: whoever wished first and sees it may lead at once. Its commit proves that nobody led before, so all that waits for such a proof waits for it. Pulls that wait for
 // a job are told that there is none: they would wait for a whole round of turns.
 func (l *leader) yield() {
 	l.decide()

@@ -95,7 +95,7 @@ func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
 		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases)))
 		told := told{pilot: pull.Pilot, called: called, at: p.now}
-		if starved := p.now - p.asked; before == nil && p.plan.Groups > 0 && starved > mostStarved {
+		if starved := p.now - p.asked; before == nil && p.plan.Groups > 0 && p.asked > 0 && starved > mostStarved {
 			p.violate("pull %s has no answer for %v", pull.Pilot, starved)
 		}
 		if before == nil && ok && a.Status != lease.Unavailable {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -45,4 +47,45 @@ func TestDaemonsLeadByTurns(t *testing.T) {
 	if sum.Leads < 10*n || sum.Given == 0 || sum.Renewed == 0 {
 		t.Errorf("nobody leads by turns: %+v", sum)
 	}
+}
+
+// A leader that does not heed a wish, and one that goes on to append after its farewell, let pilots starve.
+func TestBrokenTurnsAreFound(t *testing.T) {
+	t.Parallel()
+	for name, bend := range map[string]func(*Wiring){
+		"wish-ignored": configured(func(c *lease.Config) { c.Timing.Turn = forever }),
+		"appends-after-farewell": func(w *Wiring) {
+			w.Core = func(cfg lease.Config) Core { return &bent{Core: lease.New(cfg), effect: goOn} }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := sound()
+			bend(&w)
+			for seed := range uint64(30) {
+				if r := play(parted(seed), w); len(r.Wrong) > 0 {
+					t.Logf("found after %d histories: %s", seed+1, first(r.Wrong[0]))
+					return
+				}
+			}
+			t.Error("not found in 30 histories")
+		})
+	}
+}
+
+// goOn appends a batch behind the last one of a turn.
+func goOn(_ Core, _ time.Duration, e lease.Effect) []lease.Effect {
+	all := []lease.Effect{e}
+	a, ok := e.(lease.Append)
+	if !ok {
+		return all
+	}
+	for _, e := range a.Batch.Entries {
+		if _, ok := e.(entry.Heard); ok {
+			b := entry.Batch{Seq: a.Batch.Seq + 1, ID: a.Batch.ID, After: a.Batch.ID, By: a.Batch.By}
+			b.ID[0]++
+			all = append(all, lease.Append{Batch: b})
+		}
+	}
+	return all
 }
