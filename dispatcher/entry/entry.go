@@ -212,6 +212,7 @@ type Wished struct {
 
 // Heard says that the daemon that wrote it leads no more from this batch on, and which jobs' leases were renewed while it did.
 type Heard struct {
+	All  bool    `json:"all"` // any may have been, and Jobs is empty
 	Jobs []int64 `json:"jobs"`
 }
 

@@ -20,6 +20,7 @@
 //  5. (job, attempt, nonce) is the fence. Renewals and ends of any other change nothing.
 //  6. No lease expires before its TTL is over since its grant, its last renewal, a change of leader, or a time in which this daemon stood
 //     still or could not append, nor while its end waits for room. Deadlines are by the monotonic clock of the leader and are nowhere else.
+//     Where daemons lead by turns, a lease that no leader has heard of for three TTL is not renewed by a change of leader.
 //     TTLs that renewals ask for are in the log with Started or Lasting, and in the tables, so a new leader knows them.
 //  7. The same end again has the same answer; the same request again has the same leases while one of them is live.
 //  8. Nothing takes time in the number of leases, but for Reloaded.
@@ -40,6 +41,9 @@
 // flight behind the wish, and, once it has led for Turn, appends its last batch: Heard is its farewell. Pulls that wait by then are told
 // that there is no job. Whoever wished first claims as soon as it sees the farewell; without one it takes a Silence, as ever. A wish says nothing of who
 // leads, and does not count as hearing a leader.
+//
+// The farewell names the jobs whose leases were renewed in the turn, so that those of pilots that are gone end though each turn renews all. The first one
+// names none, and all count as named with it; a change of leader without a farewell ends that.
 //
 // # Intake
 //

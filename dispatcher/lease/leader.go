@@ -71,7 +71,7 @@ func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
 		l.supply.polled[q] = d.now
 	}
 	l.leases.lead(d.now, cfg.Timing.Rest)
-	l.leases.ttl, l.leases.renewed = second(cfg.Timing.TTL), func(age int32) { d.counted.Age(float64(age)) }
+	l.leases.renewed = func(age int32) { d.counted.Age(float64(age)) }
 	return l
 }
 

@@ -34,6 +34,7 @@ func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 	if r.TTLs != nil {
 		n.leases.own = r.TTLs
 	}
+	n.leases.ttl = second(cfg.Timing.TTL)
 	for _, id := range r.Over {
 		n.recent.request(id)
 	}
@@ -84,6 +85,12 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 		if e.Request != (entry.ID{}) {
 			r.recent.reused(e.Request)
 		}
+	case entry.Leader:
+		if r.tip.leader != 0 { // nobody knows of what the one before has heard
+			r.leases.heard = nil
+		}
+	case entry.Heard:
+		r.leases.farewell(e)
 	case entry.Adopted, entry.Tick:
 		r.told(e)
 	case entry.Started:

@@ -170,12 +170,19 @@ func (l *leader) ends() bool {
 	return l.now-l.began >= l.cfg.Timing.Turn
 }
 
+// mostHeard bounds how many jobs a farewell names: turns are short, and one that was not is as good as a first one.
+const mostHeard = 1 << 17
+
 // yield makes the next batch the last one: whoever wished first and sees it may lead at once. Its commit proves that nobody led before, so all that waits for such a proof waits for it. Pulls that wait for
 // a job are told that there is none: they would wait for a whole round of turns.
 func (l *leader) yield() {
 	l.decide()
 	l.yielding = true
-	l.must(l.add(entry.Heard{Jobs: slices.Sorted(maps.Keys(l.words))}))
+	farewell := entry.Heard{All: l.leases.heard == nil || len(l.words) > mostHeard}
+	if !farewell.All {
+		farewell.Jobs = slices.Sorted(maps.Keys(l.words))
+	}
+	l.must(l.add(farewell))
 	l.dismiss()
 	for i := range l.held {
 		if h := &l.held[i]; !h.sure {
