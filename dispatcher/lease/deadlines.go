@@ -138,7 +138,7 @@ func (d *deadlines) end(job int64, l due) int32 {
 		return max(l.at, d.floor)
 	}
 	if ttl := d.own[job]; ttl > 0 {
-		return max(l.at, d.floor, d.led+ttl)
+		return max(l.at, d.floor, d.rest, d.led+ttl)
 	}
 	return max(l.at, d.floor, d.rest)
 }
