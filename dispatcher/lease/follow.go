@@ -18,7 +18,7 @@ func (n *Node) listen() {
 		if !r.busy && r.next <= n.now {
 			n.reload()
 		}
-		n.wakeBy(r.next)
+		n.wakeToRead()
 		return
 	}
 	n.replica.leases.over(n.now, n.cfg.Timing.TTL, lookAtMost)
@@ -26,19 +26,27 @@ func (n *Node) listen() {
 		r.busy, r.due = true, false
 		n.emit(Read{n.replica.tip.seq})
 	}
-	n.wakeBy(r.next)
+	n.wakeToRead()
 	if c := n.claim; c != nil {
 		n.claimAgain(c)
 		return
 	}
-	if n.draining {
+	if n.draining || r.busy {
 		return
 	}
-	if at := r.heard + n.silence(); !r.busy && (n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone() || n.called()) {
+	if at := r.heard + n.silence(); n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone() || n.called() {
 		n.claimLead() // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
 	} else {
 		n.wakeBy(at)
 		n.wish()
+	}
+}
+
+// wakeToRead asks for a step when the next read is due. The answer to one that is under way is a step itself: until then all times that it
+// could be woken by may be past, and it would make steps without a pause.
+func (n *Node) wakeToRead() {
+	if r := &n.reader; !r.busy {
+		n.wakeBy(r.next)
 	}
 }
 

@@ -110,8 +110,8 @@ func (n *Node) wish() {
 	}
 	early := min(t.Tick, max(0, n.since-n.waiting)/10) // who has waited for longer wishes first
 	at := max(n.waiting+t.Wish, sure+t.Tick-early, n.next)
-	if n.now < at || n.reader.busy {
-		n.wakeBy(max(at, n.now+t.Retry))
+	if n.now < at {
+		n.wakeBy(at)
 		return
 	}
 	n.appendOne(entry.Wished{By: n.cfg.Daemon})
@@ -166,8 +166,11 @@ func (l *leader) ends() bool {
 	if !l.wished || l.yielding || l.outbox.spoil {
 		return false
 	}
-	l.wakeBy(l.began + l.cfg.Timing.Turn)
-	return l.now-l.began >= l.cfg.Timing.Turn
+	over := l.began + l.cfg.Timing.Turn
+	if l.now < over {
+		l.wakeBy(over)
+	}
+	return l.now >= over
 }
 
 // mostHeard bounds how many jobs a farewell names: turns are short, and one that was not is as good as a first one.

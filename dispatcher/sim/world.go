@@ -269,11 +269,11 @@ func (w *world) heal() {
 // finish checks what can only be said at the end.
 func (w *world) finish() {
 	switch {
+	case w.steps >= mostSteps:
+		w.violate("daemons make %d steps in %v: %s", w.steps, w.now, w.truth.undone())
+		return
 	case !w.truth.done() || w.pending() > 0:
 		w.violate("it does not go on: %s", w.truth.undone())
-		return
-	case w.steps >= mostSteps:
-		w.violate("daemons make %d steps in %v", w.steps, w.now)
 		return
 	}
 	for _, h := range w.hosts {
