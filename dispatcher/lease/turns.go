@@ -13,7 +13,7 @@ import (
 type turns struct {
 	wished  bool          // its wish is in the log, and nobody came to lead since
 	first   int64         // who wished first since somebody came to lead; 0: nobody
-	next    time.Duration // it does not wish before
+	next    time.Duration // it does not wish before, unless another daemon came to lead
 	since   time.Duration // when it learned that another daemon leads
 	told    time.Duration // when it last had a message of that one
 	waiting time.Duration // since when an ask of its own has no answer, and none since; 0: there is none
@@ -42,7 +42,7 @@ func yields(b entry.Batch) bool {
 func (n *Node) another() {
 	n.since, n.told, n.abroad.unanswered = n.now, n.now, false
 	if n.replica.tip.leader != 0 {
-		n.wished, n.first = false, 0
+		n.wished, n.first, n.next = false, 0, 0
 	}
 }
 
