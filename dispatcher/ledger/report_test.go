@@ -96,8 +96,6 @@ func shown(e entry.Entry) (v reported) {
 		v.Kind = "leader"
 	case entry.Tick:
 		v.Kind = "tick"
-	case entry.Lasting:
-		v.Kind, v.Job, v.Attempt = "lasting", &e.Job, &e.Attempt
 	case entry.Wished:
 		v.Kind = "wished"
 	case entry.Heard:

@@ -40,7 +40,7 @@ func (r *run) key() lease.Key {
 	return lease.Key{Job: r.lease.Job, Attempt: r.lease.Attempt, Nonce: r.lease.Nonce}
 }
 
-// mostStarved is after how long a pull is answered though daemons do not reach each other.
+// mostStarved is after how long an ask is answered at the latest though daemons do not reach each other: a turn of each of three, and one more.
 const mostStarved = 15 * time.Second
 
 // patience is how long a pilot waits for an answer.
@@ -85,6 +85,20 @@ func (p *pilot) pull() {
 	p.ask(pull, nil)
 }
 
+// starves judges for how long a pilot asks in vain where daemons do not reach each other. For how long the ask waits that is answered is its own affair.
+func (p *pilot) starves(pull *machine.Pull, a lease.Answer, ok bool, called time.Duration) {
+	until, answered := p.now, ok && a.Status != lease.Unavailable
+	if answered {
+		until = called
+	}
+	if p.plan.Groups > 0 && p.asked > 0 && until-p.asked > mostStarved {
+		p.violate("pull %s has no answer for %v", pull.Pilot, until-p.asked)
+	}
+	if answered {
+		p.asked = 0
+	}
+}
+
 // ask says a pull, until it is answered if it may be said again. Before are the leases that it was answered with already.
 func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	h, called := p.host(), p.now
@@ -95,11 +109,8 @@ func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
 		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases)))
 		told := told{pilot: pull.Pilot, called: called, at: p.now}
-		if starved := p.now - p.asked; before == nil && p.plan.Groups > 0 && p.asked > 0 && starved > mostStarved {
-			p.violate("pull %s has no answer for %v", pull.Pilot, starved)
-		}
-		if before == nil && ok && a.Status != lease.Unavailable {
-			p.asked = 0
+		if before == nil {
+			p.starves(pull, a, ok, called)
 		}
 		switch {
 		case ok && a.Status == lease.NoJob:
