@@ -384,7 +384,7 @@ type waitingAsk struct {
 func (i *impatient) Step(now time.Duration, events ...lease.Event) []lease.Effect {
 	for _, e := range events {
 		if a, ok := e.(lease.Ask); ok && a.Pull != nil && a.Pull.Request == (entry.ID{}) && !i.Leads() {
-			i.open[a.Call] = waitingAsk{a, now + a.Wait + 500*time.Millisecond}
+			i.open[a.Call] = waitingAsk{a, now + a.Wait + 300*time.Millisecond}
 		}
 	}
 	out := i.Core.Step(now, events...)
@@ -398,6 +398,12 @@ func (i *impatient) Step(now time.Duration, events ...lease.Event) []lease.Effec
 			delete(i.open, call)
 			out = append(out, i.Core.Step(now, w.ask)...)
 		}
+	}
+	if w, ok := out[len(out)-1].(lease.Wake); ok {
+		for _, o := range i.open {
+			w.At = min(w.At, o.until+time.Nanosecond)
+		}
+		out[len(out)-1] = w
 	}
 	return out
 }
