@@ -199,6 +199,29 @@ func TestAmong(t *testing.T) {
 	}
 }
 
+// Of very many attempts, in any order, the youngest are the candidates, and for each ask those that are old enough for it.
+func TestAmongMany(t *testing.T) {
+	asks := make([]retry.Ask, 2)
+	for i := range asks {
+		asks[i] = retry.Ask{Share: 9, Cores: 1, Queues: []shares.QueueID{1}, Back: shares.Ask{Terms: shares.Reclaim{MinRuntime: shares.Duration(i) * shares.Duration(time.Hour)}}}
+	}
+	young := retry.NewYoung(asks)
+	for i := range 100_000 {
+		young.Add(retry.Candidate{JobID: int64(i * 7919 % 100_000), Age: time.Duration(i*7919%100_000) * time.Second, Running: retry.Running{QueueID: 1, ShareID: 1, Cores: int64(1 + i%3)}})
+	}
+	for i, ask := range asks {
+		some := retry.Search{Ask: ask, Most: retry.MostOrders}.Among(young)
+		for k, c := range some {
+			if want := int64(3600*i + k); c.JobID != want {
+				t.Fatalf("of those that ran for %d hours candidate %d is job %d, want %d", i, k, c.JobID, want)
+			}
+		}
+		if len(some) != retry.MostOrders {
+			t.Errorf("%d candidates, want %d", len(some), retry.MostOrders)
+		}
+	}
+}
+
 func TestOwed(t *testing.T) {
 	p := pool{held: []int{1, 1, 1, 1, 1}, asks: map[int]shares.Reclaim{1: {Scope: "leaf"}, 2: {Scope: "lca"}, 3: {By: "rank"}, 4: {Scope: "leaf"}}}
 	given := map[retry.Claimer]shares.Units{}
@@ -249,7 +272,7 @@ func TestRoundsKeepTheirBounds(t *testing.T) {
 			if jobs[o.JobID] || o.Claimer == o.ShareID {
 				t.Fatalf("job %d twice, or for itself: %+v", o.JobID, round.Orders)
 			}
-			if o.AgeS < time.Duration(p.asks[int(o.Claimer)].MinRuntime).Seconds() {
+			if o.Age < time.Duration(p.asks[int(o.Claimer)].MinRuntime) {
 				t.Fatalf("too young: %+v", o)
 			}
 			jobs[o.JobID] = true
