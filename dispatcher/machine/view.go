@@ -92,21 +92,19 @@ func (v View) Leases(task int64, share shares.ShareID) []Lease {
 
 // RunView is an attempt that runs.
 type RunView struct {
-	Job     int64
-	Nonce   int64 // of its lease
-	Attempt int32
-	Share   shares.ShareID // that pays
-	Queue   shares.QueueID
-	Shape   int32
-	Units   shares.Units
-	Age     time.Duration // since it began, or was granted where it has not: as of Now, to a Tick
+	Job, Nonce     int64 // of its lease
+	Attempt, Shape int32
+	Share          shares.ShareID // that pays
+	Queue          shares.QueueID
+	Units          shares.Units
+	Age            time.Duration // since it began, or was granted where it has not: as of Now, to a Tick
 }
 
 // Running lists the attempts that have no order to end, in no order. It looks at every lease.
 func (v View) Running() iter.Seq[RunView] {
 	return func(yield func(RunView) bool) {
 		for job, l := range v.state.leases.Unordered() {
-			if !yield(RunView{job, l.Nonce, l.Attempt, l.Share, l.Queue, l.Shape, l.Units, v.Now.Sub(l.Since())}) {
+			if !yield(RunView{job, l.Nonce, l.Attempt, l.Shape, l.Share, l.Queue, l.Units, v.Now.Sub(l.Since())}) {
 				return
 			}
 		}
