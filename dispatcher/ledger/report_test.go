@@ -90,8 +90,6 @@ func shown(e entry.Entry) (v reported) {
 		v.Kind, v.Queue = "polled", new32(e.Queue)
 	case entry.Revoked:
 		v.Kind, v.Job, v.Attempt = "revoked", &e.Job, &e.Attempt
-	case entry.Lasting:
-		v.Kind, v.Job, v.Attempt = "lasting", &e.Job, &e.Attempt
 	case entry.Adopted:
 		v.Kind = "adopted"
 	case entry.Leader:

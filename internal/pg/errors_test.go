@@ -34,7 +34,9 @@ func TestErrorClasses(t *testing.T) {
 		{"after that", func(ctx context.Context) error {
 			return onConn(ctx, dsn, "SELECT pg_terminate_backend(pg_backend_pid())", "SELECT 1")
 		}, "", true, false},
-		{"unique", func(ctx context.Context) error { return onConn(ctx, dsn, "INSERT INTO queues (name, position) VALUES ('a', 0), ('a', 1)") }, "23505", false, false},
+		{"unique", func(ctx context.Context) error {
+			return onConn(ctx, dsn, "INSERT INTO queues (name, position) VALUES ('a', 0), ('a', 1)")
+		}, "23505", false, false},
 		{"syntax", func(ctx context.Context) error { return onConn(ctx, dsn, "SELEKT") }, "42601", false, false},
 		{"serialization", func(ctx context.Context) error { return onConn(ctx, dsn, "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$") }, "40001", false, true},
 		{"too many", func(ctx context.Context) error { return onConn(ctx, dsn, "DO $$ BEGIN RAISE SQLSTATE '53300'; END $$") }, "53300", true, false},
