@@ -41,6 +41,31 @@ type Gang struct {
 	Lacks   string // why it cannot start anywhere yet; empty: it can
 }
 
+// Holders are the first jobs of those that hold a claim and have a lease, at most most; nil where they are not among its first.
+func (cs *Claims) Holders(claim int64, most int, leased func(job int64) bool) (jobs []int64) {
+	c := cs.by[claim]
+	if c == nil || c.Sharers == 0 {
+		return nil
+	}
+	looked := 0
+	for _, p := range sorted(c.parties) {
+		for _, ids := range p.spans {
+			for job := ids.Low; job <= ids.High; job++ {
+				if looked++; looked > holdersLooked || len(jobs) >= most {
+					return jobs
+				}
+				if leased(job) {
+					jobs = append(jobs, job)
+				}
+			}
+		}
+	}
+	return jobs
+}
+
+// holdersLooked bounds the jobs among which holders of a claim are looked for.
+const holdersLooked = 1000
+
 // GangOf is the gang of a job; false if it has none that waits to start.
 func (cs *Claims) GangOf(job int64) (g Gang, ok bool) {
 	p := cs.Of(job)
