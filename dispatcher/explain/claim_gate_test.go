@@ -84,6 +84,8 @@ func TestGatesOfClaims(t *testing.T) {
 			gate: GateClaimDevices, reasons: []string{"takes 1 nic and 2 gpu"}},
 		"template missing": {made: entry.Claimed{Template: shares.ClaimTemplate{Name: "gpu"}, Missing: true}, gate: GateTemplateMissing, reasons: []string{`neither the task nor the site has a template "gpu"`}},
 		"draining":         {made: entry.Claimed{Template: node}, start: true, set: func(p *plant) { p.apply(entry.Unclaimed{Claim: 7}) }, gate: GateClaimDraining, reasons: []string{"claim 0/g/0/gpu is draining"}},
+		"units of the claim": {made: entry.Claimed{Template: shares.ClaimTemplate{Name: "gpu", Resources: map[string]int64{"lic": 3}}}, set: licences(2), gate: GateResourceCapacity,
+			reasons: []string{"it needs 3 units of lic, and there are 2 in all"}},
 		"gang": {made: entry.Claimed{Template: shares.ClaimTemplate{Name: "gpu", Node: true, Gang: true}}, gate: GateGangWaiting,
 			reasons: []string{"2 jobs start together on one node, and no pull of this queue has come to them yet"}},
 		"gang on a small node": {made: entry.Claimed{Template: shares.ClaimTemplate{Name: "gpu", Node: true, Gang: true}}, gate: GateGangWaiting,
