@@ -93,7 +93,7 @@ const namedHolders = 4
 
 // holders counts who holds the claim, and names the first of them.
 func (c *held) holders() string {
-	jobs := c.look.View.ClaimHolders(c.Shown.ID, namedHolders)
+	jobs := c.Shown.Holders(namedHolders, func(job int64) bool { _, is := c.look.View.Lease(job); return is })
 	if len(jobs) == 0 {
 		return plural(c.Claim.Sharers, "job")
 	}

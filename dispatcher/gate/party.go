@@ -41,14 +41,13 @@ type Gang struct {
 	Lacks   string // why it cannot start anywhere yet; empty: it can
 }
 
-// Holders are the first jobs of those that hold a claim and have a lease, at most most; nil where they are not among its first.
-func (cs *Claims) Holders(claim int64, most int, leased func(job int64) bool) (jobs []int64) {
-	c := cs.by[claim]
-	if c == nil || c.Sharers == 0 {
+// Holders are the first jobs that hold the claim, at most most, and before the next entry; none where they are not among its first jobs.
+func (s Shown) Holders(most int, leased func(job int64) bool) (jobs []int64) {
+	if s.Sharers == 0 || s.of == nil {
 		return nil
 	}
 	looked := 0
-	for _, p := range sorted(c.parties) {
+	for _, p := range sorted(s.of.parties) {
 		for _, ids := range p.spans {
 			for job := ids.Low; job <= ids.High; job++ {
 				if looked++; looked > holdersLooked || len(jobs) >= most {

@@ -19,11 +19,6 @@ func (v View) SharingID(of *shares.Resource, p gate.Payer, share shares.ShareID)
 // Charged are the units that claims hold, in the order of the claims.
 func (v View) Charged() []gate.Charge { return v.state.claims.Charged() }
 
-// ClaimHolders are the first jobs that hold a claim, at most most.
-func (v View) ClaimHolders(claim int64, most int) []int64 {
-	return v.state.claims.Holders(claim, most, func(job int64) bool { _, is := v.state.leases.Of(job); return is })
-}
-
 // FreeDevices are those of a node that no claim has.
 func (v View) FreeDevices(at resource.Place, devices []string) []string {
 	return v.state.claims.Free(at, devices)
