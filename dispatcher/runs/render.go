@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,7 +37,7 @@ type task struct {
 
 // Renderer makes of leases what pilots start: the payload of the task with the piece of the job put in.
 type Renderer struct {
-	pieces   together[part]
+	pieces   pieces[part]
 	payloads *cache[int64, task]
 	needs    *cache[int32, job.Requirements]
 }
@@ -59,7 +58,7 @@ const (
 // New makes a Renderer over a database.
 func New(db *pgxpool.Pool) *Renderer {
 	r := &Renderer{}
-	r.pieces.read = func(ctx context.Context, ids []int64) (map[int64]part, error) {
+	r.pieces.read = func(ctx context.Context, from, to []int64) (map[int64]part, error) {
 		type row struct {
 			ID, Idx, FirstEvent int64
 			NEvents             int64 `db:"n_events"`
@@ -67,7 +66,7 @@ func New(db *pgxpool.Pool) *Renderer {
 			Claims              []int64
 			Again               bool
 		}
-		return rowsBy(ctx, db, "pieces", pg.Args{"ids": ids}, func(v row) (int64, part) {
+		return rowsBy(ctx, db, "pieces", pg.Args{"from": from, "to": to}, func(v row) (int64, part) {
 			return v.ID, part{job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}, v.Claims, v.Again}
 		})
 	}
@@ -124,11 +123,17 @@ func rowsBy[R any, K comparable, V any](ctx context.Context, db *pgxpool.Pool, v
 
 // Render returns what pilots start, one for each lease. A job without a row or a payload is an error.
 func (r *Renderer) Render(ctx context.Context, leases []machine.Lease) ([]Run, error) {
-	ids, tasks, shapes := make([]int64, len(leases)), make([]int64, len(leases)), make([]int32, len(leases))
+	var first, again []int64
+	tasks, shapes := make([]int64, len(leases)), make([]int32, len(leases))
 	for i, l := range leases {
-		ids[i], tasks[i], shapes[i] = l.Job, l.Task, l.Shape
+		tasks[i], shapes[i] = l.Task, l.Shape
+		if l.Attempt == 1 {
+			first = append(first, l.Job)
+		} else {
+			again = append(again, l.Job) // it may have been split since
+		}
 	}
-	pieces, err := r.pieces.of(ctx, ids)
+	pieces, err := r.pieces.of(ctx, first, again)
 	if err != nil {
 		return nil, err
 	}
@@ -157,62 +162,4 @@ func (r *Renderer) Render(ctx context.Context, leases []machine.Lease) ([]Run, e
 		}
 	}
 	return runs, nil
-}
-
-// together reads for all who ask at the same time by one statement: answers of a batch leave together, and so do their reads.
-type together[V any] struct {
-	read func(ctx context.Context, ids []int64) (map[int64]V, error)
-
-	mu   sync.Mutex
-	next *reading[V] // what gathers while another one is under way; nil: nothing
-	busy bool
-}
-
-type reading[V any] struct {
-	ids   []int64
-	done  chan struct{}
-	found map[int64]V
-	err   error
-}
-
-// readWithin bounds one statement.
-const readWithin = 10 * time.Second
-
-// of returns values by id; what is not there is left out.
-func (t *together[V]) of(ctx context.Context, ids []int64) (map[int64]V, error) {
-	t.mu.Lock()
-	if t.next == nil {
-		t.next = &reading[V]{done: make(chan struct{})}
-	}
-	r := t.next
-	r.ids = append(r.ids, ids...)
-	if !t.busy {
-		t.busy = true
-		go t.run()
-	}
-	t.mu.Unlock()
-	select {
-	case <-r.done:
-		return r.found, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// run reads until nobody asks any more.
-func (t *together[V]) run() {
-	for {
-		t.mu.Lock()
-		r := t.next
-		if t.next = nil; r == nil {
-			t.busy = false
-			t.mu.Unlock()
-			return
-		}
-		t.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), readWithin)
-		r.found, r.err = t.read(ctx, r.ids)
-		cancel()
-		close(r.done)
-	}
 }

@@ -26,41 +26,37 @@ func waitFor(t *testing.T, is func() bool) {
 }
 
 // What is asked for at the same time is read by few statements, and everybody gets an answer or the error.
-func TestTogether(t *testing.T) {
+func TestPiecesTogether(t *testing.T) {
 	var mu sync.Mutex
-	var reads [][]int64
+	reads := 0
 	gate := make(chan struct{})
 	away := errors.New("away")
-	r := together[int64]{read: func(_ context.Context, ids []int64) (map[int64]int64, error) {
+	r := pieces[int64]{read: func(_ context.Context, from, to []int64) (map[int64]int64, error) {
 		mu.Lock()
-		reads = append(reads, ids)
-		first := len(reads) == 1
+		reads++
+		first := reads == 1
 		mu.Unlock()
 		if first {
 			<-gate
 			return nil, away
 		}
-		found := map[int64]int64{}
-		for _, id := range ids {
-			found[id] = -id
-		}
-		return found, nil
+		return negated(from, to), nil
 	}}
 	var all sync.WaitGroup
 	all.Go(func() {
-		if _, err := r.of(t.Context(), []int64{1}); !errors.Is(err, away) {
+		if _, err := r.of(t.Context(), []int64{1}, nil); !errors.Is(err, away) {
 			t.Errorf("%v, want the error of its own read", err)
 		}
 	})
-	waitFor(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(reads) == 1 })
+	waitFor(t, func() bool { mu.Lock(); defer mu.Unlock(); return reads == 1 })
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := r.of(gone, []int64{2}); !errors.Is(err, context.Canceled) {
+	if _, err := r.of(gone, []int64{2}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want the end of its context", err)
 	}
 	for id := int64(10); id < 60; id++ {
 		all.Go(func() {
-			found, err := r.of(t.Context(), []int64{id})
+			found, err := r.of(t.Context(), []int64{id}, nil)
 			if err != nil || found[id] != -id {
 				t.Errorf("%d: %v, %v", id, found, err)
 			}
@@ -69,8 +65,53 @@ func TestTogether(t *testing.T) {
 	waitFor(t, func() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.next != nil && len(r.next.ids) == 51 })
 	close(gate)
 	all.Wait()
-	if len(reads) != 2 {
-		t.Errorf("%d reads, want 2", len(reads))
+	if reads != 2 {
+		t.Errorf("%d reads, want 2", reads)
+	}
+}
+
+func negated(from, to []int64) map[int64]int64 {
+	found := map[int64]int64{}
+	for i := range from {
+		for id := from[i]; id < to[i]; id++ {
+			found[id] = -id
+		}
+	}
+	return found
+}
+
+// Jobs behind one that is asked for are read with it, each once; one that may have been split since is read again.
+func TestPiecesAhead(t *testing.T) {
+	var from, to []int64
+	r := pieces[int64]{read: func(_ context.Context, f, t []int64) (map[int64]int64, error) {
+		from, to = append(from, f...), append(to, t...)
+		return negated(f, t), nil
+	}}
+	for _, step := range []struct{ first, again, from, to []int64 }{
+		{first: []int64{100, 3, 7}, from: []int64{3, 7, 100}, to: []int64{7, 23, 116}},
+		{first: []int64{4, 5, 22, 115}},
+		{first: []int64{5}, from: []int64{5}, to: []int64{21}}, // it was given out
+		{first: []int64{101}, again: []int64{102}, from: []int64{102}, to: []int64{118}},
+		{first: []int64{23}, from: []int64{23}, to: []int64{39}},
+	} {
+		from, to = nil, nil
+		found, err := r.of(t.Context(), step.first, step.again)
+		if err != nil || !slices.Equal(from, step.from) || !slices.Equal(to, step.to) {
+			t.Errorf("%v, %v: read %v to %v, %v", step.first, step.again, from, to, err)
+		}
+		for _, id := range slices.Concat(step.first, step.again) {
+			if found[id] != -id {
+				t.Errorf("%d is %d", id, found[id])
+			}
+		}
+	}
+	for id := int64(1 << 20); id < 1<<20+100*mostAhead; id += readAhead {
+		if _, err := r.of(t.Context(), []int64{id}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(r.newer) + len(r.older); n > 2*mostAhead+readAhead {
+		t.Errorf("%d are kept", n)
 	}
 }
 
@@ -112,7 +153,7 @@ func TestPiecesByKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, err := db.Query(t.Context(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query["pieces"], pgx.StrictNamedArgs{"ids": []int64{5, 7, 9}})
+	rows, err := db.Query(t.Context(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query["pieces"], pgx.StrictNamedArgs{"from": []int64{5, 7, 9}, "to": []int64{7, 9, 25}})
 	if err != nil {
 		t.Fatal(err)
 	}
