@@ -99,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
+	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Fold: background{d}.catchUp, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
 		Count: d.meter.Count})
 	d.Reads = newReads(d)
 	if cfg.End == nil {

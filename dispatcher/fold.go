@@ -61,3 +61,15 @@ func (b background) fold(ctx context.Context) (n int, err error) {
 	}
 	return n, nil
 }
+
+// catchUp folds what the machine has, or what it can while others fold as well.
+func (b background) catchUp(ctx context.Context) error {
+	for news := b.eye.news.Load(); ; {
+		if at := b.brake.position(); at != nil && at.Seq >= news {
+			return nil
+		}
+		if n, err := b.Fold(ctx, foldBatches); err != nil || n == 0 {
+			return err
+		}
+	}
+}

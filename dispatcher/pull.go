@@ -79,21 +79,21 @@ func (d *Dispatcher) reply(ctx context.Context, answer lease.Answer) (PullReply,
 			Command: run.Command, Env: run.Env, Cores: run.Need.Cores, MemoryMB: run.Need.MemoryMB, DiskMB: run.Need.DiskMB,
 			WalltimeS: run.Need.WalltimeS, ExpiresIn: d.cfg.Timing.First.Seconds()}
 	}
-	d.countWaits(leases, runs)
+	d.meter.Count(d.site.waits(leases, runs))
 	return reply, nil
 }
 
-// countWaits counts how long jobs waited that have their first lease.
-func (d *Dispatcher) countWaits(leases []machine.Lease, runs []Run) {
+// waits counts how long jobs waited that have their first lease.
+func (s *site) waits(leases []machine.Lease, runs []Run) func(*tally.Tally) {
 	now := time.Now()
-	d.meter.Count(func(t *tally.Tally) {
+	return func(t *tally.Tally) {
 		for i, l := range leases {
 			if since := runs[i].Submitted; !since.IsZero() {
-				q, _ := d.site.queue(l.Queue)
+				q, _ := s.queue(l.Queue)
 				t.Wait(q.Pool, l.Share, now.Sub(since).Seconds())
 			}
 		}
-	})
+	}
 }
 
 // claimsWithin bounds how long a pull waits until the machine of this daemon has the grant, which says where the claims of its jobs are.

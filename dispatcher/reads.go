@@ -79,6 +79,7 @@ func (r *Reads) see(ctx context.Context, m explain.Moment, look func(explain.Mom
 	m.Offered = r.offered()
 	return r.view(ctx, func(v machine.View) {
 		m.View, m.At = v, time.Now().UTC()
+		m.AtNodes = r.lately.atNodes(v.GangHolds(m.At))
 		look(m)
 	})
 }

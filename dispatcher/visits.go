@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -60,7 +62,7 @@ func (l *lately) cores(p *machine.Pull) int64 {
 
 // Came is lease.Watch's.
 func (l *lately) Came(p *machine.Pull) {
-	cores, last := l.cores(p), visit{at: time.Now()}
+	cores, last := l.cores(p), visit{at: time.Now(), Pilot: explain.Pilot{Node: p.Node, Devices: p.Devices}}
 	if only := p.Only; !only.None() {
 		last.Only = &only
 	}
@@ -110,6 +112,19 @@ func (l *lately) waits(queue, node string) (n int, cores int64) {
 		}
 	}
 	return 0, 0
+}
+
+// atNodes are the slots and cores that wait where some are held.
+func (l *lately) atNodes(holds []gate.NodeHold) map[resource.Place]explain.Waits {
+	if len(holds) == 0 {
+		return nil
+	}
+	all := map[resource.Place]explain.Waits{}
+	for _, h := range holds {
+		n, cores := l.waits(h.Place.Queue, h.Place.Node)
+		all[h.Place] = explain.Waits{Slots: n, Cores: cores}
+	}
+	return all
 }
 
 // note is the last pull of a pilot. When there are too many those go that pulled long ago, and then new ones do not count.

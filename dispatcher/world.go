@@ -272,7 +272,7 @@ func (s *start) held(l fold.Holding) {
 	if l.Reason != "" {
 		held.Order = &machine.Order{Reason: l.Reason, GraceS: l.GraceS}
 	}
-	s.err = errors.Join(s.err, m.Lease(held))
+	s.err = errors.Join(s.err, m.Lease(held, l.GrantedAt.Add(max(0, time.Duration(l.StartDelayMS))*time.Millisecond)))
 }
 
 // done puts in what needs all jobs and leases. What is left of debts is in no table but Stood: one that was said since is said again.

@@ -76,6 +76,9 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 	if err := insertParts(ctx, tx, newParts{all, chains, ids}); err != nil {
 		return nil, err
 	}
+	if err := come(ctx, tx, entries, ids); err != nil {
+		return nil, err
+	}
 	return ids, recordSubmitted(ctx, tx, all, ids)
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/link"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
@@ -46,9 +45,7 @@ type daemon struct {
 	generator  *generator.Generator
 	sandboxes  *sandbox.Store
 	wakes      *wakes
-	member     *link.Member
-	links      *link.Links
-	leave      chan struct{} // closed: other daemons are served no more
+	company    company
 	pages      *web.Hub
 
 	listener net.Listener

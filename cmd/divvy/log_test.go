@@ -137,7 +137,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		t.Errorf("requests are not logged:\n%s", text)
 	}
 	for line := range strings.Lines(text) {
-		if strings.Contains(line, "S3CRET") || strings.Contains(line, d.member.Self().Secret) {
+		if strings.Contains(line, "S3CRET") || strings.Contains(line, d.company.member.Self().Secret) {
 			t.Errorf("a secret is in the log: %s", line)
 		}
 	}

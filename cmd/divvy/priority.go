@@ -21,8 +21,8 @@ func taskPriorityCommand(c *cli) *cobra.Command {
 		Short: "Give tasks and their jobs another priority",
 		Long: `Give tasks and their jobs another priority: higher goes first within the share.
 
-Pieces that are no jobs yet have it at once, ready jobs batch by batch in the background. What runs is left alone; if
-it fails it comes back with the new priority.`,
+Pieces that are no jobs yet, waiting and ready jobs have it at once. What runs is left alone; if it fails it comes back
+with the new priority.`,
 		Example: "  divvy task priority --to 900 17 18\n  divvy task priority --to=-100 17\n  divvy task priority --to 900 --user alice --state ready",
 		Args:    a.tasksOr,
 	}

@@ -14,6 +14,13 @@ import (
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
+// company is the ways between this daemon and the others on its database.
+type company struct {
+	member *link.Member
+	links  *link.Links
+	leave  chan struct{} // closed: other daemons are served no more
+}
+
 // openLinks makes this daemon known to the others on its database, and prepares the ways to them.
 func (d *daemon) openLinks(ctx context.Context) (err error) {
 	trust := d.cfg.freshTrust()
@@ -25,14 +32,14 @@ func (d *daemon) openLinks(ctx context.Context) (err error) {
 	if d.lines != nil {
 		d.lines.Hide(secret)
 	}
-	d.member, err = link.Join(ctx, link.Joining{DB: d.pool, Address: d.advertised(), Secret: secret, Version: version(), Log: d.part("relay")})
+	d.company.member, err = link.Join(ctx, link.Joining{DB: d.pool, Address: d.advertised(), Secret: secret, Version: version(), Log: d.part("relay")})
 	if err != nil {
 		return err
 	}
-	d.onStop("membership", 2*time.Second, d.member.Leave)
-	d.links = link.New(link.Config{Self: d.member.Self(), Peers: d.member.Peers, SecretOf: d.member.SecretOf, Trust: trust.Get, Log: d.part("relay")})
-	d.leave = make(chan struct{})
-	d.onStop("relay", time.Second, func(context.Context) error { close(d.leave); return nil })
+	d.onStop("membership", 2*time.Second, d.company.member.Leave)
+	d.company.links = link.New(link.Config{Self: d.company.member.Self(), Peers: d.company.member.Peers, SecretOf: d.company.member.SecretOf, Trust: trust.Get, Log: d.part("relay")})
+	d.company.leave = make(chan struct{})
+	d.onStop("relay", time.Second, func(context.Context) error { close(d.company.leave); return nil })
 	return nil
 }
 

@@ -50,7 +50,7 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 	dsn := restored(t, production.cfg.Database)
 	onCopy := func(c *config) { c.Database, c.Generators = dsn, 0 }
 	alone, pilots := startDaemon(t, onCopy)
-	if alone.member.Daemons() < 2 {
+	if alone.company.member.Daemons() < 2 {
 		t.Fatal("the copy does not have production's daemon: nothing is shown")
 	}
 	eventually(t, 10*time.Second, func() (bool, string) { return alone.dispatcher.Leads(), "the daemon of the copy does not lead there" })
@@ -62,7 +62,7 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if by := decider(t, alone, got.Leases[0].Job); by != alone.member.Self().ID {
+	if by := decider(t, alone, got.Leases[0].Job); by != alone.company.member.Self().ID {
 		t.Errorf("daemon %d decided for the copy", by)
 	}
 	var leased int

@@ -33,7 +33,7 @@ func together(t *testing.T, n int) (ds []*daemon, cls []*client.Client) {
 
 // follows says whether a daemon takes another one for the leader.
 func follows(d, leader *daemon) bool {
-	return !d.dispatcher.Leads() && d.dispatcher.Leader() == leader.member.Self().ID
+	return !d.dispatcher.Leads() && d.dispatcher.Leader() == leader.company.member.Self().ID
 }
 
 // decider is the daemon that leased a job.
@@ -67,7 +67,7 @@ func TestOneDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := got.Leases[0]
-		if by, want := decider(t, ds[2], l.Job), ds[0].member.Self().ID; by != want {
+		if by, want := decider(t, ds[2], l.Job), ds[0].company.member.Self().ID; by != want {
 			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
 		again, err := cls[(i+1)%3].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i)})

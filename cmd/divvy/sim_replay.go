@@ -117,7 +117,7 @@ func (c *cli) siteBeside(ctx context.Context, store *site.Store, file string) (*
 	if err != nil {
 		return nil, err
 	}
-	now, err := store.Version(ctx)
+	now, err := store.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (c *cli) siteBeside(ctx context.Context, store *site.Store, file string) (*
 
 // nameDifferences fills in the names of what differences are about; those that are in force no more keep their number.
 func (c *cli) nameDifferences(ctx context.Context, store *site.Store, s *replay.Score) error {
-	now, err := store.Version(ctx)
+	now, err := store.Load(ctx)
 	if err != nil {
 		return err
 	}

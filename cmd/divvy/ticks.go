@@ -19,7 +19,7 @@ import (
 // the time it works, and keeps to its pace besides.
 func (d *daemon) eases() (settle, chain, sweep, generate *ease) {
 	of := func(times float64, most, mostAll time.Duration) *ease {
-		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.member.Daemons}
+		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.company.member.Daemons}
 	}
 	return of(20, 2*time.Second, 5*time.Second), of(3, 10*time.Second, time.Minute), of(3, time.Second, time.Second),
 		of(0.4, 200*time.Millisecond, time.Second)
@@ -28,7 +28,7 @@ func (d *daemon) eases() (settle, chain, sweep, generate *ease) {
 // stepEases are those of the dispatcher's steps, by name: the more daemons, the rarer each of them looks.
 func (d *daemon) stepEases() map[string]*ease {
 	of := func(times float64, most, mostAll time.Duration) *ease {
-		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.member.Daemons}
+		return &ease{times: times, most: most, mostAll: mostAll, daemons: d.company.member.Daemons}
 	}
 	return map[string]*ease{
 		"learn": of(2, 10*time.Millisecond, 50*time.Millisecond), "lag": of(20, time.Second, 10*time.Second), "reclaim": of(20, 10*time.Second, time.Minute),
@@ -48,10 +48,10 @@ func (d *daemon) pageEase() *ease {
 // loops lists every ticker of the daemon.
 func (d *daemon) loops() []loop {
 	settle, chain, sweep, generate := d.eases()
-	generators := newPace(generate, d.dispatcher.Totals, d.member.Daemons)
+	generators := newPace(generate, d.dispatcher.Totals, d.company.member.Daemons)
 	ls := d.dispatcherLoops()
 	ls = append(ls, []loop{
-		{name: "heartbeat", every: link.BeatEvery, bound: 10 * time.Second, step: d.member.Heartbeat},
+		{name: "heartbeat", every: link.BeatEvery, bound: 10 * time.Second, step: d.company.member.Heartbeat},
 		{name: "tokens", every: access.RefreshEvery, wake: d.wakes.on("tokens"), step: d.book.Refresh},
 		{name: "token-use", every: time.Minute, step: d.book.MarkUsed},
 		{name: "purge-audit", every: time.Minute, drain: true, step: d.purgeAudit},

@@ -60,7 +60,7 @@ func TestHandOnOverTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if by, want := decider(t, other, got.Leases[0].Job), first.member.Self().ID; by != want {
+		if by, want := decider(t, other, got.Leases[0].Job), first.company.member.Self().ID; by != want {
 			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
 		end, err := pilot.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: got.Leases[0].Lease, Outcome: "finished"}}})
@@ -84,8 +84,8 @@ func TestHandOnOverTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		self := other.member.Self()
-		conn, err := relay.Dial(t.Context(), relay.Callee{Address: first.member.Self().Address, Secret: first.member.Self().Secret, Trust: trust}, relay.Caller{ID: self.ID, Secret: self.Secret})
+		self := other.company.member.Self()
+		conn, err := relay.Dial(t.Context(), relay.Callee{Address: first.company.member.Self().Address, Secret: first.company.member.Self().Secret, Trust: trust}, relay.Caller{ID: self.ID, Secret: self.Secret})
 		if err == nil {
 			conn.Close()
 			t.Errorf("%s: it believes the certificate", name)

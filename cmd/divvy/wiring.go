@@ -112,7 +112,7 @@ func demandOf(st dispatcher.Standing, ends map[string]map[shares.ShareID]shares.
 func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
 		Pool: d.pool, Site: d.store.At, Outbox: intake.NewOutbox(d.pool), Log: d.part("dispatcher"),
-		Daemon: d.member.Self().ID, Address: d.member.Self().Address, Alone: d.links.Alone, Send: d.links.Send,
+		Daemon: d.company.member.Self().ID, Address: d.company.member.Self().Address, Alone: d.company.links.Alone, Send: d.company.links.Send,
 		Timing: lease.Timing{First: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL,
 			Grace: d.cfg.LeaseRenew * 3 / 2, Making: d.cfg.MakingWait},
 		RenewEvery: d.cfg.LeaseRenew,
@@ -136,7 +136,7 @@ func (d *daemon) openGenerator(context.Context) error {
 
 // firstSite applies the site file of the configuration when nothing was ever applied, and says what it did.
 func (d *daemon) firstSite(ctx context.Context) error {
-	v, err := d.store.Version(ctx)
+	v, err := d.store.Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,9 +177,9 @@ func (d *daemon) serve(context.Context) error {
 		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.panda != nil,
 		Relay: &api.Relay{
-			Serve: func(questions relay.Handler) http.Handler { return d.links.Handler(d.leave, questions) },
+			Serve: func(questions relay.Handler) http.Handler { return d.company.links.Handler(d.company.leave, questions) },
 			Ask: func(ctx context.Context, path string, body []byte) (relay.Reply, error) {
-				return d.links.Ask(ctx, d.dispatcher.Leader(), path, body)
+				return d.company.links.Ask(ctx, d.dispatcher.Leader(), path, body)
 			},
 		},
 	})
@@ -204,7 +204,7 @@ func (d *daemon) startDispatcher(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { d.dispatcher.Run(ctx) })
-	all.Go(func() { d.links.Run(ctx, d.dispatcher) })
+	all.Go(func() { d.company.links.Run(ctx, d.dispatcher) })
 	d.onStop("grants", 5*time.Second, func(stop context.Context) error {
 		cancel()
 		return wait(stop, "grants are still in flight", all.Wait)
@@ -218,7 +218,7 @@ func (d *daemon) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
 	err := d.dispatcher.Follow(ctx)
-	for err == nil && !d.dispatcher.Leads() && !d.links.Reaches(d.dispatcher.Leader()) {
+	for err == nil && !d.dispatcher.Leads() && !d.company.links.Reaches(d.dispatcher.Leader()) {
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()

@@ -68,7 +68,7 @@ func Open(t testing.TB, db *pgxpool.Pool, store *site.Store, with ...func(*dispa
 		d.steps[s.Name] = mine
 		all.Go(func() { d.repeat(ctx, mine) })
 	}
-	version, err := store.Version(t.Context())
+	version, err := store.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,12 +158,13 @@ type Revoked struct {
 	GraceS  int32  `json:"grace_s"` // seconds from SIGTERM to SIGKILL
 }
 
-// Expected says how many jobs of a share and shape generators have still to make. It replaces what was said before; each
-// Enqueued of them takes its jobs off the number.
+// Expected says how many jobs of a share and shape generators have still to make. It replaces what was said before, or comes on top of it;
+// each Enqueued of them takes its jobs off the number.
 type Expected struct {
 	Share shares.ShareID `json:"share"`
 	Shape int32          `json:"shape"`
 	Jobs  int64          `json:"jobs"`
+	More  bool           `json:"more,omitempty"` // on top
 }
 
 // Shaped says what a shape means. A shape is named by entries after this one only, and never changes.

@@ -163,9 +163,16 @@ func (l *look) gates(e *Explanation) {
 	for _, a := range l.View.Ask(question) {
 		q := l.View.Site.Queues[at[a.Queue]]
 		out := &e.Queues[at[a.Queue]]
-		switch {
-		case len(a.Refusals) > 0:
+		if len(a.Refusals) > 0 {
 			out.Gate, out.Reason = l.refused(q, a)
+		}
+		if out.Gate == "" || out.Gate.isResource() {
+			if g, reason := l.claimed(q); g != "" {
+				out.Gate, out.Reason = g, reason
+			}
+		}
+		switch {
+		case out.Gate != "":
 		case a.Turn == machine.TurnShare:
 			l.share(q, a, out)
 		case a.Turn == machine.TurnUser:

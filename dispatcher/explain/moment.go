@@ -5,6 +5,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -14,6 +15,7 @@ type Moment struct {
 	At      time.Time                            // by the clock of the daemon that decides
 	Pilots  map[shares.QueueID][]Pilot           // that pulled in the last five minutes
 	Pulls   map[shares.QueueID]int               // that wait for a job
+	AtNodes map[resource.Place]Waits             // of these, those at nodes of which slots are held for gangs
 	Offered map[string]shares.Units              // by pilots that got no jobs for it, by pool
 	Holes   map[shares.QueueID]BlackHoleStanding // queues that fail nearly all that they get
 	Ends    []EndRate                            // of the last minutes
@@ -21,9 +23,17 @@ type Moment struct {
 	Waited  map[int64]float64                    // seconds since the task of a job was submitted, by job; see Heads
 }
 
-// Pilot is what a pilot takes.
+// Pilot is what a pilot takes, and where it is.
 type Pilot struct {
-	Only *job.Only // nil: any job
+	Only    *job.Only // nil: any job
+	Node    string    // empty: it does not say
+	Devices []string
+}
+
+// Waits are pulls that wait at a node.
+type Waits struct {
+	Slots int
+	Cores int64
 }
 
 // EndRate is how fast attempts of a share ended at a queue lately.

@@ -106,7 +106,7 @@ func (l *look) priority(a machine.Answer, e *Explanation, out *QueueGate) {
 	out.Gate, out.Remote = GatePriority, a.Remote
 	switch {
 	case a.Turn == machine.TurnNone && (!l.subject.Piece || p.Before == 0 && !p.More):
-		out.Gate, out.Remote, out.Reason = GateNone, false, "the next slot that pulls here gets it"
+		out.Gate, out.Remote, out.Reason = GateNone, false, "the next slot that pulls here"+l.near()+" gets it"
 		if out.Pilots == 0 {
 			out.Reason += ", but no pilot has pulled here in the last five minutes"
 		}

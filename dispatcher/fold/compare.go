@@ -212,11 +212,11 @@ func hideLease(row any) string {
 	return fmt.Sprintf("%+v", l)
 }
 
-// expectedOf are what table expected has: only what an entry set.
+// expectedOf are what table expected has, from the beginning of the log.
 func expectedOf(all []Expected) (left []entry.Expected) {
 	for _, e := range all {
-		if e.Set && e.Jobs > 0 {
-			left = append(left, entry.Expected{Share: e.Share, Shape: e.Shape, Jobs: e.Jobs})
+		if n := max(e.Least, e.Jobs); n > 0 {
+			left = append(left, entry.Expected{Share: e.Share, Shape: e.Shape, Jobs: n})
 		}
 	}
 	return left

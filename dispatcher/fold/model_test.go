@@ -380,9 +380,13 @@ func (h *history) other(r *rapid.T) {
 		h.latest[Latest{Kind: entry.KindAdopted}] = e
 	default:
 		e := entry.Expected{Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")), Shape: int32(rapid.IntRange(0, 2).Draw(r, "shape")),
-			Jobs: rapid.Int64Range(0, 20).Draw(r, "jobs")}
+			Jobs: rapid.Int64Range(0, 20).Draw(r, "jobs"), More: rapid.Bool().Draw(r, "more")}
 		h.add(e)
-		h.expected[entry.Expected{Share: e.Share, Shape: e.Shape}] = e.Jobs
+		key := entry.Expected{Share: e.Share, Shape: e.Shape}
+		if !e.More {
+			h.expected[key] = 0
+		}
+		h.expected[key] += e.Jobs
 	}
 }
 

@@ -3,6 +3,7 @@ package fold
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -77,13 +78,19 @@ type Changes struct {
 	Odds     int      // how many did not
 }
 
-// Expected changes how many jobs generators have still to make.
+// Expected changes how many jobs generators have still to make: n become max(Least, n+Jobs), which any row of such changes is as well.
 type Expected struct {
 	Share shares.ShareID
 	Shape int32
-	Set   bool  // Jobs replaces what was there
-	Jobs  int64 // is added otherwise; the sum is never below 0
+	Jobs  int64
+	Least int64
 }
+
+// add is for so many more or less, but never below 0.
+func (e *Expected) add(n int64) { e.Jobs, e.Least = e.Jobs+n, max(0, e.Least+n) }
+
+// set is for a number, whatever there was.
+func (e *Expected) set(n int64) { e.Jobs, e.Least = math.MinInt64/2, max(0, n) }
 
 // Latest is the newest entry of a kind, key and name.
 type Latest struct {
@@ -207,7 +214,7 @@ func (s *step) apply(e entry.Entry) {
 	case entry.Claimed, entry.Unclaimed, entry.Joined, entry.Dropped, entry.Took:
 		s.claim(e)
 	case entry.Expected:
-		s.waited[shareShape{e.Share, e.Shape}] = &Expected{e.Share, e.Shape, true, max(0, e.Jobs)}
+		s.expected(e)
 	default:
 		s.told(e)
 	}
@@ -262,14 +269,24 @@ func (s *step) enqueued(e entry.Enqueued) {
 	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.ready(e.Task)}}) {
 		s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
 	}
-	w := s.waited[shareShape{e.Share, e.Shape}]
+	s.waitedOf(e.Share, e.Shape).add(-e.Jobs())
+}
+
+func (s *step) waitedOf(share shares.ShareID, shape int32) *Expected {
+	w := s.waited[shareShape{share, shape}]
 	if w == nil {
-		w = &Expected{Share: e.Share, Shape: e.Shape}
-		s.waited[shareShape{e.Share, e.Shape}] = w
+		w = &Expected{Share: share, Shape: shape}
+		s.waited[shareShape{share, shape}] = w
 	}
-	w.Jobs -= e.Jobs()
-	if w.Set {
-		w.Jobs = max(0, w.Jobs)
+	return w
+}
+
+func (s *step) expected(e entry.Expected) {
+	w := s.waitedOf(e.Share, e.Shape)
+	if e.More {
+		w.add(e.Jobs)
+	} else {
+		w.set(e.Jobs)
 	}
 }
 

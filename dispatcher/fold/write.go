@@ -133,20 +133,11 @@ func (w writer) ranges(c RangeChanges) {
 }
 
 func (w writer) rest(c Changes) {
-	var set, lower []Expected
-	for _, e := range c.Expected {
-		if e.Set {
-			set = append(set, e)
-		} else {
-			lower = append(lower, e)
-		}
-	}
-	for name, rows := range map[string][]Expected{"set_expected": set, "lower_expected": lower} {
-		w.add(name, len(rows), pg.Args{
-			"shares": list(rows, func(e Expected) int32 { return int32(e.Share) }),
-			"shapes": list(rows, func(e Expected) int32 { return e.Shape }),
-			"jobs":   list(rows, func(e Expected) int64 { return e.Jobs })})
-	}
+	w.add("set_expected", len(c.Expected), pg.Args{
+		"shares": list(c.Expected, func(e Expected) int32 { return int32(e.Share) }),
+		"shapes": list(c.Expected, func(e Expected) int32 { return e.Shape }),
+		"jobs":   list(c.Expected, func(e Expected) int64 { return e.Jobs }),
+		"least":  list(c.Expected, func(e Expected) int64 { return e.Least })})
 	w.add("set_latest", len(c.Latest), pg.Args{
 		"kinds":   list(c.Latest, func(l Latest) string { return string(l.Kind) }),
 		"keys":    list(c.Latest, func(l Latest) int64 { return l.Key }),

@@ -159,6 +159,7 @@ type Shown struct {
 	Key   string
 	Payer Payer
 	Queue shares.QueueID // at which it was bound
+	of    *claim
 }
 
 // Claim shows one; false if there is no such claim.
@@ -167,7 +168,7 @@ func (cs *Claims) Claim(id int64) (Shown, bool) {
 	if c == nil {
 		return Shown{}, false
 	}
-	return Shown{c.Claim, c.id, c.task, c.key, c.payer, c.queue}, true
+	return Shown{c.Claim, c.id, c.task, c.key, c.payer, c.queue, c}, true
 }
 
 // HeldBy are the claims of a job.

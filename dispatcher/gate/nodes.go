@@ -23,6 +23,7 @@ type node struct {
 	by    int64         // claim of the gang that slots are held for; 0: none are
 	vain  int64         // claim for which they were held last, to no end
 	slots map[string]seen
+	whys  map[int64]string // why gangs did not start here when they were tried last, by claim; for people
 	tried time.Time
 }
 
@@ -36,6 +37,7 @@ const (
 	nodesKept    = 4096            // where nothing is held
 	slotsKept    = 4096            // of a node
 	slotsKeptFor = 5 * time.Minute // since a pilot was last seen
+	whysKept     = 64              // of a node
 )
 
 // NewNodes knows no node. Slots are held for at most so long; 0: resource.DefaultGangHold.
@@ -109,7 +111,28 @@ func (ns *Nodes) Started(at resource.Place, claim int64) {
 	ns.LetGo(claim)
 	if n := ns.by[at]; n != nil {
 		n.vain, n.hold = 0, resource.Hold{}
+		delete(n.whys, claim)
 	}
+}
+
+// Note says why a gang that was tried at a node did not start there.
+func (ns *Nodes) Note(at resource.Place, claim int64, why string, now time.Time) {
+	n := ns.node(at, now)
+	if n.whys == nil || len(n.whys) >= whysKept {
+		n.whys = map[int64]string{}
+	}
+	n.whys[claim] = why
+}
+
+// Whys are why a gang did not start, by the nodes where it was tried.
+func (ns *Nodes) Whys(claim int64) map[resource.Place]string {
+	whys := map[resource.Place]string{}
+	for at, n := range ns.by {
+		if why, tried := n.whys[claim]; tried {
+			whys[at] = why
+		}
+	}
+	return whys
 }
 
 // Try says what a gang does with the slots of a node that ask for jobs.

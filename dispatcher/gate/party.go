@@ -41,6 +41,30 @@ type Gang struct {
 	Lacks   string // why it cannot start anywhere yet; empty: it can
 }
 
+// Holders are the first jobs that hold the claim, at most most, and before the next entry; none where they are not among its first jobs.
+func (s Shown) Holders(most int, leased func(job int64) bool) (jobs []int64) {
+	if s.Sharers == 0 || s.of == nil {
+		return nil
+	}
+	looked := 0
+	for _, p := range sorted(s.of.parties) {
+		for _, ids := range p.spans {
+			for job := ids.Low; job <= ids.High; job++ {
+				if looked++; looked > holdersLooked || len(jobs) >= most {
+					return jobs
+				}
+				if leased(job) {
+					jobs = append(jobs, job)
+				}
+			}
+		}
+	}
+	return jobs
+}
+
+// holdersLooked bounds the jobs among which holders of a claim are looked for.
+const holdersLooked = 1000
+
 // GangOf is the gang of a job; false if it has none that waits to start.
 func (cs *Claims) GangOf(job int64) (g Gang, ok bool) {
 	p := cs.Of(job)

@@ -118,7 +118,7 @@ func Report(ctx context.Context, tx pgx.Tx, r entry.Reported) error {
 	return say(ctx, tx, []entry.Entry{r})
 }
 
-// Expect says how many jobs of shares and shapes generators have still to make: a number replaces the one that was said before.
+// Expect says how many jobs of shares and shapes generators have still to make: a number replaces the one that was said before, or comes on top.
 func Expect(ctx context.Context, tx pgx.Tx, all ...entry.Expected) error {
 	for i, e := range all {
 		if e.Jobs < 0 {

@@ -64,7 +64,8 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{}, confirmed: began, began: d.now}
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(cfg.Class), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{},
+		confirmed: began, began: d.now}
 	cfg.Led()
 	l.line.eased = r.machine.Eased()
 	for _, q := range cfg.Polled(r.machine) {
@@ -108,16 +109,11 @@ func (l *leader) add(e entry.Entry) error {
 	return nil
 }
 
-// hold answers a call once the batches up to seq are committed.
-func (l *leader) hold(call Call, a Answer, sure bool) {
-	a.Seq = l.rests()
-	l.held = append(l.held, held{answer: a, call: call, seq: a.Seq, sure: sure, since: l.now})
-}
-
-// holdPull answers a pull like that.
-func (l *leader) holdPull(p *pull, a Answer, sure bool) {
-	a.Seq = l.rests()
-	l.held = append(l.held, held{answer: a, pull: p, seq: a.Seq, sure: sure, since: l.now})
+// hold sends an answer once the batches on which it rests are committed.
+func (l *leader) hold(h held) {
+	h.seq, h.since = l.rests(), l.now
+	h.answer.Seq = h.seq
+	l.held = append(l.held, h)
 }
 
 // release sends the answers whose time has come. Those that have waited for too long are Unavailable.

@@ -46,6 +46,7 @@ type node struct {
 
 // line has the pulls that are not decided.
 type line struct {
+	name    func(machine.Pull) string // of its class
 	classes map[string]*class
 	nodes   map[node][]*pull // of classes, in the order of their arrival
 	awake   awake            // classes that a decision is worth trying for
@@ -64,8 +65,8 @@ type retry struct {
 	at    time.Duration
 }
 
-func newLine() line {
-	return line{classes: map[string]*class{}, nodes: map[node][]*pull{}, calls: map[Call]*pull{}, asked: map[entry.ID]*pull{}}
+func newLine(name func(machine.Pull) string) line {
+	return line{name: name, classes: map[string]*class{}, nodes: map[node][]*pull{}, calls: map[Call]*pull{}, asked: map[entry.ID]*pull{}}
 }
 
 // awake is a heap by the first pull of each class.
@@ -112,9 +113,10 @@ func pop[T any](s *[]T) T {
 
 // add puts a pull at the end of its class. A class that found nothing is not tried again for it, unless others wait at its node: a gang may have
 // room in all of them.
-func (l *line) add(p *pull, name string) {
+func (l *line) add(p *pull) {
 	l.pulls++
 	p.number = l.pulls
+	name := l.classOf(p.pull)
 	c := l.classes[name]
 	if c == nil {
 		c = &class{name: name}
@@ -134,11 +136,23 @@ func (l *line) add(p *pull, name string) {
 	}
 }
 
-// sort puts all pulls that wait into classes anew. Each class is worth a try.
-func (l *line) sort(name func(machine.Pull) string) {
+// classOf names the class of a pull. As long as no job asks for a node, thousands of them are one class.
+func (l *line) classOf(p machine.Pull) string {
+	if !l.placed {
+		p.Node, p.Devices = "", nil
+	}
+	return l.name(p)
+}
+
+// place has classes be of one node each from now on, or not. All pulls that wait are put into classes anew, and each class is worth a try.
+func (l *line) place(placed bool) {
+	if placed == l.placed {
+		return
+	}
+	l.placed = placed
 	l.classes, l.awake, l.later = map[string]*class{}, nil, nil
 	for _, p := range slices.SortedFunc(slices.Values(l.waiting), func(a, b *pull) int { return cmp.Compare(a.number, b.number) }) {
-		to := name(p.pull)
+		to := l.classOf(p.pull)
 		c := l.classes[to]
 		if c == nil {
 			c = &class{name: to}

@@ -30,7 +30,7 @@ func (l *leader) renew(a *Ask) {
 			l.must(l.add(entry.Lasting{Job: r.Key.Job, Attempt: r.Key.Attempt, TTLS: ttl}))
 		}
 	}
-	l.hold(a.Call, Answer{Renewed: out}, false)
+	l.hold(held{call: a.Call, answer: Answer{Renewed: out}})
 }
 
 // looked is an ask about ends that this daemon does not remember.
@@ -58,7 +58,7 @@ func (l *leader) finish(a *Ask) {
 		w.open, keys = append(w.open, i), append(keys, e.Key)
 	}
 	if len(keys) == 0 {
-		l.hold(a.Call, Answer{Verdicts: w.out}, sure)
+		l.hold(held{call: a.Call, answer: Answer{Verdicts: w.out}, sure: sure})
 		return
 	}
 	l.looks[a.Call] = w
@@ -105,7 +105,7 @@ func (l *leader) lookedUp(e Looked) {
 		found := e.Ended[n]
 		w.out[i] = Recorded{found.Is && same(found.Outcome, w.ask.Finish[i].Outcome), found.Outcome, found.Next}
 	}
-	l.hold(e.Call, Answer{Verdicts: w.out}, false)
+	l.hold(held{call: e.Call, answer: Answer{Verdicts: w.out}})
 }
 
 // expire ends leases whose pilots are silent. It does so only while this daemon can hear them: see invariant 6.

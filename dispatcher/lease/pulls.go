@@ -25,27 +25,19 @@ func (l *leader) pull(a *Ask) {
 	}
 	if id != (entry.ID{}) {
 		if leases := l.machine.Answered(id); len(leases) > 0 {
-			l.hold(a.Call, Answer{Leases: leases}, false)
+			l.hold(held{call: a.Call, answer: Answer{Leases: leases}})
 			return
 		}
 		if _, over := l.recent.requests[id]; over {
-			l.hold(a.Call, Answer{Status: Over}, false)
+			l.hold(held{call: a.Call, answer: Answer{Status: Over}})
 			return
 		}
 	}
 	l.supply.pulled(l, a.Pull)
-	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait}, l.classOf(*a.Pull))
+	l.line.add(&pull{calls: []Call{a.Call}, pull: *a.Pull, since: l.now, until: l.now + a.Wait})
 	if l.cfg.Watch != nil {
 		l.cfg.Watch.Came(a.Pull)
 	}
-}
-
-// classOf names the class of a pull. As long as no job asks for a node, thousands of them are one class.
-func (l *leader) classOf(p machine.Pull) string {
-	if !l.line.placed {
-		p.Node, p.Devices = "", nil
-	}
-	return l.cfg.Class(p)
 }
 
 // take ends the wait of a pull.
@@ -65,7 +57,7 @@ func (l *leader) join(p *pull, call Call) {
 	told := p.class == nil && len(p.calls) == 0
 	p.calls, p.unheard = append(p.calls, call), false
 	if told { // Unavailable, but its batch may come to be yet
-		l.holdPull(p, Answer{Leases: p.leases}, false)
+		l.hold(held{pull: p, answer: Answer{Leases: p.leases}})
 	}
 }
 
@@ -88,10 +80,7 @@ func (l *leader) left(call Call) {
 
 // decide gives jobs to pulls in the order of their arrival until the batch is full or nothing more can be given.
 func (l *leader) decide() {
-	if placed := l.machine.Placed(); placed != l.line.placed {
-		l.line.placed = placed
-		l.line.sort(l.classOf)
-	}
+	l.line.place(l.machine.Placed())
 	l.line.ease(l.machine.Eased())
 	l.line.retry(l.desk)
 	for p := l.line.first(); p != nil; p = l.line.first() {
@@ -164,7 +153,7 @@ func (l *leader) give(p *pull) {
 	if len(p.leases) > 0 {
 		l.take(p)
 		l.next.pulls = append(l.next.pulls, p)
-		l.holdPull(p, Answer{Leases: p.leases}, true)
+		l.hold(held{pull: p, answer: Answer{Leases: p.leases}, sure: true})
 	}
 }
 

@@ -143,7 +143,7 @@ func (a *asking) at(q *books.Queue) (out Answer) {
 	if !r.admitted(leaf, sh.outline, &in) {
 		out.Refusals = append(out.Refusals, in.Refusal(a.site.Version.Tree))
 	}
-	if short, no := a.lacks(r, a.own); no.Gate != "" {
+	if short, no := a.lacks(r, a.asks()); no.Gate != "" {
 		out.Refusals, out.Shortage = append(out.Refusals, no), short
 	}
 	if len(out.Refusals) > 0 {
@@ -215,6 +215,20 @@ func (a *asking) narrow(r *round) *narrow {
 	}
 	n.leaves[a.own.leaf] = append(n.leaves[a.own.leaf], first{a.own, a.ownRange()})
 	return n
+}
+
+// asks is the buffer by which the job asks for units: where its claims take some when they are bound, that in which it is ready.
+func (a *asking) asks() *buffer {
+	if p := a.claims.Of(a.Job); p != nil && p.Sort().Asks() {
+		if sh := a.words.variants[variantKey{a.Shape, p.Sort().Text()}]; sh != nil {
+			key := a.own.Key()
+			key.Shape = sh.id
+			if b := a.buffers[key]; b != nil {
+				return b
+			}
+		}
+	}
+	return a.own
 }
 
 func (a *asking) ownRange() ready.Range {

@@ -213,7 +213,11 @@ func (s *state) expect(e entry.Expected) error {
 	if err != nil {
 		return fmt.Errorf("expected: %w", err)
 	}
-	s.setExpected(b, e.Jobs)
+	n := e.Jobs
+	if e.More {
+		n += b.expected
+	}
+	s.setExpected(b, n)
 	return nil
 }
 

@@ -97,8 +97,8 @@ func (r *Restoring) Waiting(e entry.Enqueued) error {
 	return nil
 }
 
-// Lease takes a lease.
-func (r *Restoring) Lease(l Lease) error {
+// Lease takes a lease, and since when its attempt runs, or was granted where it does not yet.
+func (r *Restoring) Lease(l Lease, since time.Time) error {
 	m := r.machine
 	switch {
 	case m.words.shapes[l.Shape] == nil:
@@ -106,7 +106,7 @@ func (r *Restoring) Lease(l Lease) error {
 	case m.leases.Run(l.Job) != nil:
 		return fmt.Errorf("restore: job %d has two leases", l.Job)
 	}
-	m.leases.Restore(l)
+	m.leases.Restore(l, since)
 	m.hold(l.Share, m.leases.Run(l.Job), 1)
 	return nil
 }

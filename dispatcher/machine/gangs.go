@@ -199,29 +199,39 @@ func (r *gathering) try(g gate.Gang) gathered {
 	}
 	all := r.sorts.members(g)
 	offers := r.offersFor(g, all)
-	if len(all) == 0 || !r.fits(all) {
+	at := r.offer().Place
+	waits := func(why string) gathered {
+		r.sorts.nodes.Note(at, g.Claim, why, r.supplies.Moment)
 		return passed
 	}
-	at := r.offer().Place
+	if len(all) == 0 || !r.fits(all) {
+		return waits("the queue does not run all of them")
+	}
 	devices := r.devicesOf(offers)
-	if _, why := r.claims.AdmitsGang(g, resource.Offer{Place: at, Devices: devices}); why != "" {
-		return passed
+	switch _, why := r.claims.AdmitsGang(g, resource.Offer{Place: at, Devices: devices}); why {
+	case "":
+	case resource.ClaimNeedsDevices:
+		return waits("the slots that ask there have too few devices that are free")
+	default:
+		return waits("its claims are not to be had there: " + string(why))
 	}
 	if lacked := r.gangLacks(g, all); lacked.Gate != "" {
 		r.decision.Lacked = lacked
-		return passed
+		return waits(fmt.Sprintf("all of it needs %d of %s: %s", lacked.Needed, lacked.Ref, lacked.Gate))
 	}
 	t := gate.Try{Place: at, Claim: g.Claim, Needs: needsOf(all), Busy: r.busy(), Now: r.supplies.Moment, Another: func() bool { return r.another(g) }}
 	for _, o := range offers {
 		t.Offers = append(t.Offers, gate.Slot{Pilot: o.pull.Pilot, Room: o.room})
 	}
-	switch a := r.sorts.nodes.Try(t); a.Verdict {
+	a := r.sorts.nodes.Try(t)
+	switch a.Verdict {
 	case resource.GangStarts:
 		r.start(all, offers, a.At)
 		r.sorts.nodes.Started(at, g.Claim)
 		return startsIn
 	case resource.GangHolds:
 		r.reserved = map[int]bool{}
+		r.sorts.nodes.Note(at, g.Claim, a.Why, r.supplies.Moment)
 		for i, use := range a.Use {
 			r.reserved[offers[i].to] = use
 		}
@@ -231,7 +241,7 @@ func (r *gathering) try(g gate.Gang) gathered {
 		}
 		return notUsed
 	}
-	return passed
+	return waits(a.Why)
 }
 
 // another says whether slots of the node could be held for another gang.

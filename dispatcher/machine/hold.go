@@ -46,7 +46,7 @@ func (s *state) grant(e entry.Granted) error {
 	if party != nil {
 		party.Count(log, -1)
 	}
-	s.leases.Add(e, user)
+	s.leases.Add(e, user, s.now)
 	s.holes.Given(e.Queue, s.now)
 	q := s.site.Queues[e.Queue]
 	if q != nil && b.leaf >= 0 {

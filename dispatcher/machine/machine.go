@@ -44,7 +44,7 @@ func (m *Machine) Apply(e entry.Entry) error {
 	case entry.Granted:
 		err = m.grant(e)
 	case entry.Started:
-		err = m.leases.Start(e)
+		err = m.leases.Start(e, m.now)
 	case entry.Lasting: // its leader counts the time
 		_, err = m.leases.Attempt(e.Job, e.Attempt)
 	case entry.Ended:

@@ -421,7 +421,7 @@ func (w *world) restored(t *rapid.T, c Checkpoint) *Machine {
 	}
 	for l := range w.leader.Leases() {
 		l.Home, l.Killed, l.Idle = 0, false, false // tables do not say
-		err = errors.Join(err, r.Lease(l))
+		err = errors.Join(err, r.Lease(l, w.leader.leases.Run(l.Job).Since()))
 	}
 	m, failed := r.Done()
 	if err = errors.Join(err, failed); err != nil {

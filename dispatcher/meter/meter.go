@@ -21,6 +21,9 @@ type Meter struct {
 	lines    *lines
 	sums     sums
 	early    tally.Tally // ends and waits that were counted before the first snapshot of a site, which says what has lines
+
+	counting sync.Mutex
+	counted  tally.Tally // by Count, not yet added
 }
 
 // New returns a Meter that has seen nothing yet.
@@ -39,6 +42,7 @@ func New(of ShareMetrics) *Meter {
 func (m *Meter) Show(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.gather()
 	next := starved{}
 	m.fairness = map[string]fairness{}
 	for i := range s.Pools {
@@ -59,6 +63,10 @@ func (m *Meter) Show(s Snapshot) {
 func (m *Meter) Add(t tally.Tally) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.add(t)
+}
+
+func (m *Meter) add(t tally.Tally) {
 	if m.lines.version == 0 {
 		m.early.Add(tally.Tally{Ends: t.Ends, Waits: t.Waits})
 		t.Ends, t.Waits = nil, nil
@@ -66,11 +74,20 @@ func (m *Meter) Add(t tally.Tally) {
 	m.sums.add(t, m.lines)
 }
 
-// Count counts something at once, for those who have no Tally of their own.
+// Count counts something, for those who have no Tally of their own.
 func (m *Meter) Count(something func(*tally.Tally)) {
-	var t tally.Tally
-	something(&t)
-	m.Add(t)
+	m.counting.Lock()
+	defer m.counting.Unlock()
+	something(&m.counted)
+}
+
+// gather adds what Count counted. m.mu is held.
+func (m *Meter) gather() {
+	m.counting.Lock()
+	t := m.counted
+	m.counted = tally.Tally{}
+	m.counting.Unlock()
+	m.add(t)
 }
 
 // Describe is part of prometheus.Collector.
@@ -85,6 +102,7 @@ func (m *Meter) Collect(to chan<- prometheus.Metric) {
 	s := saying{m: m, to: to}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.gather()
 	s.counts(&m.sums)
 	if m.snapshot != nil {
 		s.snapshot(m.snapshot)

@@ -279,7 +279,7 @@ func TestCounts(t *testing.T) {
 			t.Refuse(gate.Pool)
 			t.Judge(retry.Judgement{Rule: "oom", Over: true})
 			t.Close(entry.Returned, true, 12)
-			t.Expired, t.Passed, t.Ordered = 1, 2, 3
+			t.Expired, t.Passed, t.Ordered = t.Expired+1, t.Passed+2, t.Ordered+3
 		})
 	}
 	names := make([]string, 0, len(counts))

@@ -70,7 +70,7 @@ func (c *Checkpoint) Restore(cfg machine.Config, site shares.Version) (*machine.
 		if order, ok := c.Orders[v[0]]; ok {
 			l.Order = &order
 		}
-		if err := r.Lease(l); err != nil {
+		if err := r.Lease(l, c.Machine.Now); err != nil {
 			return nil, fmt.Errorf("checkpoint at batch %d: %w", c.Machine.Seq, err)
 		}
 	}

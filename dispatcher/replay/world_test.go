@@ -319,7 +319,8 @@ func (w *world) back(*rapid.T) {
 }
 
 func (w *world) expect(t *rapid.T) {
-	w.apply(entry.Expected{Share: w.leaf(t), Shape: int32(rapid.IntRange(1, 6).Draw(t, "shape")), Jobs: rapid.Int64Range(0, 5).Draw(t, "jobs")})
+	w.apply(entry.Expected{Share: w.leaf(t), Shape: int32(rapid.IntRange(1, 6).Draw(t, "shape")), Jobs: rapid.Int64Range(0, 5).Draw(t, "jobs"),
+		More: rapid.Bool().Draw(t, "more")})
 }
 
 func (w *world) bound(t *rapid.T) {

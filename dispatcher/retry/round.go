@@ -1,7 +1,6 @@
 package retry
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -16,10 +15,11 @@ const (
 
 // Candidate is an attempt that could be ended for a claimer.
 type Candidate struct {
-	JobID int64
-	Nonce int64 // of its lease
+	JobID   int64
+	Attempt int32
+	Nonce   int64 // of its lease
 	Running
-	AgeS float64 // seconds that it has run
+	Age time.Duration
 }
 
 // Order says that an attempt is to end, and for whom.
@@ -40,7 +40,8 @@ type Search struct {
 	orders   int // at the most
 }
 
-// Round chooses which attempts end, in all pools. Its caller reads what Next asks for and hands it to Choose, until Next has no more.
+// Round chooses which attempts end, in all pools. Its caller looks for what Next asks for among Young and hands it to Choose, until Next has
+// no more.
 type Round struct {
 	Orders []Order
 	Given  map[Claimer]shares.Units // by orders, and not taken by the claimer
@@ -130,7 +131,7 @@ func (r *Round) Choose(s Search, candidates []Candidate) (n int) {
 		if ok && !r.orders(c.JobID) && floors.spares(tree, c.Running) {
 			floors.take(tree, c.Running)
 			byJob[c.JobID] = c
-			started := now.Add(-time.Duration(c.AgeS * float64(time.Second)))
+			started := now.Add(-c.Age)
 			jobs = append(jobs, shares.Running{ID: c.JobID, Leaf: leaf, Units: c.Units, Started: started})
 		}
 	}
@@ -150,26 +151,4 @@ func (r *Round) Choose(s Search, candidates []Candidate) (n int) {
 // orders reports whether a job has an order of this round.
 func (r *Round) orders(job int64) bool {
 	return slices.ContainsFunc(r.Orders, func(o Order) bool { return o.JobID == job })
-}
-
-// Among returns the candidates of a search among all attempts that run and are not to end already: as wide as the claimer's job, at
-// queues where that may run, old enough, and of each share the youngest ones.
-func (s Search) Among(all []Candidate) (some []Candidate) {
-	for _, c := range all {
-		if c.ShareID != s.Share && c.Cores >= s.Cores && c.AgeS >= time.Duration(s.Back.Terms.MinRuntime).Seconds() && slices.Contains(s.Queues, c.QueueID) {
-			some = append(some, c)
-		}
-	}
-	slices.SortFunc(some, func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(a.ShareID, b.ShareID), cmp.Compare(a.AgeS, b.AgeS), -cmp.Compare(a.JobID, b.JobID))
-	})
-	var share shares.ShareID
-	nth := 0
-	return slices.DeleteFunc(some, func(c Candidate) bool {
-		if c.ShareID != share {
-			share, nth = c.ShareID, 0
-		}
-		nth++
-		return nth > s.Most
-	})
 }

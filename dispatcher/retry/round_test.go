@@ -69,7 +69,7 @@ func (p pool) snapshot(t interface{ Fatal(...any) }) *retry.Snapshot {
 func (p pool) running() (all []retry.Candidate) {
 	for i, n := range p.held {
 		for k := range n {
-			all = append(all, retry.Candidate{JobID: int64(100*(i+1) + k), Nonce: int64(k), AgeS: float64(60 * k),
+			all = append(all, retry.Candidate{JobID: int64(100*(i+1) + k), Nonce: int64(k), Age: time.Duration(k) * time.Minute,
 				Running: retry.Running{QueueID: 1, ShareID: shares.ShareID(i + 1), Cores: 1, Units: unit}})
 		}
 	}
@@ -78,8 +78,12 @@ func (p pool) running() (all []retry.Candidate) {
 
 // run serves every ask of a round.
 func run(round *retry.Round, all []retry.Candidate) (jobs []int64) {
+	young := round.Young()
+	for _, c := range all {
+		young.Add(c)
+	}
 	for s, ok := round.Next(); ok; s, ok = round.Next() {
-		round.Choose(s, s.Among(all))
+		round.Choose(s, s.Among(young))
 	}
 	for _, o := range round.Orders {
 		jobs = append(jobs, o.JobID)
@@ -174,18 +178,47 @@ func TestRates(t *testing.T) {
 func TestAmong(t *testing.T) {
 	s := retry.Search{Most: 2, Ask: retry.Ask{Share: 9, Cores: 2, Queues: []shares.QueueID{1, 3}, Back: shares.Ask{Terms: shares.Reclaim{MinRuntime: shares.Duration(time.Minute)}}}}
 	job := func(id int64, share shares.ShareID, queue shares.QueueID, cores int64, ageS float64) retry.Candidate {
-		return retry.Candidate{JobID: id, AgeS: ageS, Running: retry.Running{QueueID: queue, ShareID: share, Cores: cores}}
+		return retry.Candidate{JobID: id, Age: time.Duration(ageS * float64(time.Second)), Running: retry.Running{QueueID: queue, ShareID: share, Cores: cores}}
 	}
 	all := []retry.Candidate{
 		job(1, 1, 1, 2, 300), job(2, 1, 1, 2, 100), job(3, 1, 3, 4, 200), job(4, 1, 1, 2, 59), job(5, 1, 1, 1, 100), job(6, 1, 2, 2, 100),
 		job(7, 2, 1, 2, 60), job(8, 2, 1, 2, 60), job(9, 2, 1, 2, 60), job(10, 9, 1, 2, 100),
 	}
+	young := retry.NewYoung([]retry.Ask{s.Ask})
+	for _, c := range all {
+		if young.Wants(c.QueueID, c.Cores) {
+			young.Add(c)
+		}
+	}
 	var got []int64
-	for _, c := range s.Among(all) {
+	for _, c := range s.Among(young) {
 		got = append(got, c.JobID)
 	}
 	if want := []int64{2, 3, 9, 8}; !slices.Equal(got, want) {
 		t.Errorf("candidates %v, want %v", got, want)
+	}
+}
+
+// Of very many attempts, in any order, the youngest are the candidates, and for each ask those that are old enough for it.
+func TestAmongMany(t *testing.T) {
+	asks := make([]retry.Ask, 2)
+	for i := range asks {
+		asks[i] = retry.Ask{Share: 9, Cores: 1, Queues: []shares.QueueID{1}, Back: shares.Ask{Terms: shares.Reclaim{MinRuntime: shares.Duration(i) * shares.Duration(time.Hour)}}}
+	}
+	young := retry.NewYoung(asks)
+	for i := range 100_000 {
+		young.Add(retry.Candidate{JobID: int64(i * 7919 % 100_000), Age: time.Duration(i*7919%100_000) * time.Second, Running: retry.Running{QueueID: 1, ShareID: 1, Cores: int64(1 + i%3)}})
+	}
+	for i, ask := range asks {
+		some := retry.Search{Ask: ask, Most: retry.MostOrders}.Among(young)
+		for k, c := range some {
+			if want := int64(3600*i + k); c.JobID != want {
+				t.Fatalf("of those that ran for %d hours candidate %d is job %d, want %d", i, k, c.JobID, want)
+			}
+		}
+		if len(some) != retry.MostOrders {
+			t.Errorf("%d candidates, want %d", len(some), retry.MostOrders)
+		}
 	}
 }
 
@@ -239,7 +272,7 @@ func TestRoundsKeepTheirBounds(t *testing.T) {
 			if jobs[o.JobID] || o.Claimer == o.ShareID {
 				t.Fatalf("job %d twice, or for itself: %+v", o.JobID, round.Orders)
 			}
-			if o.AgeS < time.Duration(p.asks[int(o.Claimer)].MinRuntime).Seconds() {
+			if o.Age < time.Duration(p.asks[int(o.Claimer)].MinRuntime) {
 				t.Fatalf("too young: %+v", o)
 			}
 			jobs[o.JobID] = true

@@ -4,7 +4,7 @@
 //
 //	an attempt ends ──▶ Decide ──▶ over, again, or: the job waits
 //	it waits ──fold──▶ history ──Judge, page by page──▶ Enqueued, Closed, AwaitSplit, or a row of retries until one of these
-//	the machine's View ──▶ Snapshots ──Reclaim──▶ Revoked, Owed, and leases whose pilots did not obey
+//	the machine's View ──▶ Snapshots, Young ──Reclaim──▶ Revoked, Owed, and leases whose pilots did not obey
 //	ends counted by Decide ──WatchQueues──▶ Holed
 //	the machine's View ──▶ Order, for generators
 //
@@ -19,8 +19,8 @@
 //     the hole is written. A crash leaves both or none.
 //  4. A row of the outbox is about one job, or jobs of a task that are alike: what the machine does not take, it does not take as a whole.
 //     Jobs that were killed meanwhile are passed over by it.
-//  5. A job is ordered to end once: reclaims has a row an order, whoever gave it, and candidates have none. Rates and open orders are
-//     read from there, so they hold over a change of leader.
+//  5. A job is ordered to end once: reclaims has a row an order, whoever gave it. Rates and open orders are read from there, so they hold
+//     over a change of leader. Candidates are what the machine has; what claimers have taken is in the tables, which are folded before.
 //  6. A lease whose pilot does not obey is returned once it has surely been told (within TTL, or the lease is lost) and had its grace.
 //  7. Only ends that this daemon decided as leader are counted (Begin starts anew). What was found is a row of black_holes, written with
 //     the Holed entry, and stands over a change of leader.

@@ -25,6 +25,13 @@ type owed struct {
 
 func (o *owed) begin() { o.keep(nil, time.Time{}) }
 
+// some says whether anything is owed, as far as was said.
+func (o *owed) some() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.last) > 0
+}
+
 // keep notes what was said.
 func (o *owed) keep(debts map[retry.Claimer]shares.Units, at time.Time) {
 	o.mu.Lock()

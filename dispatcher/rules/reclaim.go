@@ -38,6 +38,11 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("reclaim: %w", err)
 	}
+	if len(pools) > 0 || r.owed.some() {
+		if err := r.cfg.Fold(ctx); err != nil { // what claimers have taken by now
+			return 0, fmt.Errorf("reclaim: %w", err)
+		}
+	}
 	fresh := c
 	err = pg.InTx(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
 		c = fresh
@@ -138,7 +143,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 		return err
 	}
 	round := retry.NewRound(pools, column(open, func(o openOrder) retry.Open { return o.Open }), recent)
-	if err := c.choose(ctx, round); err != nil {
+	if err := c.choose(ctx, round, open); err != nil {
 		return err
 	}
 	rows, err := c.order(ctx, round.Orders)
@@ -158,8 +163,8 @@ type planRate struct {
 	N      int
 }
 
-// choose reads what the round has to know, ask by ask.
-func (c *reclaiming) choose(ctx context.Context, round *retry.Round) error {
+// choose tells the round what it has to know, ask by ask.
+func (c *reclaiming) choose(ctx context.Context, round *retry.Round, open []openOrder) error {
 	if plans, per := round.Rates(); len(plans) > 0 {
 		spent, err := collect[planRate](ctx, c.tx, "reclaim_rates", args{"plans": column(plans, func(p shares.ShareID) int32 { return int32(p) }),
 			"pers_s": column(per, time.Duration.Seconds)})
@@ -170,25 +175,41 @@ func (c *reclaiming) choose(ctx context.Context, round *retry.Round) error {
 			round.Spend(s.PlanID, s.N)
 		}
 	}
+	young, looked := round.Young(), false
 	for s, ok := round.Next(); ok; s, ok = round.Next() {
-		wide := []int32{}
-		for shape, cores := range c.cores {
-			if cores >= s.Cores {
-				wide = append(wide, shape)
+		if !looked {
+			if err := c.look(ctx, young, open); err != nil {
+				return err
 			}
+			looked = true
 		}
-		found, err := collect[retry.Candidate](ctx, c.tx, "reclaim_candidates", args{"claimer": int32(s.Share),
-			"queues": column(s.Queues, func(q shares.QueueID) int32 { return int32(q) }), "shapes": wide,
-			"min_runtime_s": time.Duration(s.Back.Terms.MinRuntime).Seconds(), "n": s.Most})
-		if err != nil {
-			return err
-		}
-		for i := range found {
-			found[i].Cores = c.cores[found[i].ShapeID]
-		}
-		round.Choose(s, found)
+		round.Choose(s, s.Among(young))
 	}
 	return nil
+}
+
+// look finds what runs and was not ordered to end. The machine is asked, since tables do not know what began a moment ago. It does not know of
+// orders that are on their way to it.
+func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOrder) error {
+	ordered := map[fold.Fence]bool{}
+	for _, o := range open {
+		ordered[fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}] = true
+	}
+	return c.cfg.View(ctx, func(v machine.View) {
+		some := false
+		for h := range v.Held() {
+			some = some || young.Wants(h.Queue, c.cores[h.Shape])
+		}
+		if !some {
+			return
+		}
+		for l := range v.Running() {
+			if cores := c.cores[l.Shape]; young.Wants(l.Queue, cores) && !ordered[fold.Fence{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] {
+				young.Add(retry.Candidate{JobID: l.Job, Attempt: l.Attempt, Nonce: l.Nonce, Age: l.Age,
+					Running: retry.Running{QueueID: l.Queue, ShareID: l.Share, ShapeID: l.Shape, Cores: cores, Units: l.Units}})
+			}
+		}
+	})
 }
 
 // widths is how many cores a job of each shape needs that is held.
@@ -215,7 +236,10 @@ func (c *reclaiming) order(ctx context.Context, orders []retry.Order) (rows [][]
 		return nil, nil
 	}
 	wrote, err := collect[given](ctx, c.tx, "order_reclaims", args{"jobs": column(orders, func(o retry.Order) int64 { return o.JobID }),
+		"attempts": column(orders, func(o retry.Order) int32 { return o.Attempt }),
 		"nonces":   column(orders, func(o retry.Order) int64 { return o.Nonce }),
+		"units":    column(orders, func(o retry.Order) int64 { return int64(o.Units) }),
+		"victims":  column(orders, func(o retry.Order) int32 { return int32(o.ShareID) }),
 		"pools":    column(orders, func(o retry.Order) string { return o.Pool }),
 		"claimers": column(orders, func(o retry.Order) int32 { return int32(o.Claimer) }),
 		"plans":    column(orders, func(o retry.Order) int32 { return int32(o.Plan) }),

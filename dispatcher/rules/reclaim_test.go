@@ -203,7 +203,7 @@ func TestWhoReclaims(t *testing.T) {
 		{"active", &terms, nil, 5},
 		{"passive", nil, nil, 0},
 		{"young jobs are spared", old, nil, 0},
-		{"old enough", old, func(w *world) { w.fold(); pgtest.Age(t, w.pool, "held", "granted_at", 2*time.Hour) }, 5},
+		{"old enough", old, func(w *world) { w.say(entry.Tick{Now: w.m.Now().Add(2 * time.Hour)}) }, 5},
 		{"a free slot is taken first", &terms, func(w *world) { w.end(w.leases[1], entry.Finished, "") }, 4},
 		{"owned units stay", &terms, func(w *world) { w.replan("A", func(p *shares.Plan) { p.Owned = shares.Of(8000) }) }, 1},
 		{"more is held than the capacity", &terms, func(w *world) {

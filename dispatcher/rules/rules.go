@@ -27,6 +27,8 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// View has look see the machine as it stands.
 	View func(ctx context.Context, look func(machine.View)) error
+	// Fold brings the tables up to what the machine has in the log by now.
+	Fold func(ctx context.Context) error
 	// Return ends leases that are still there as Returned, and says how many there were.
 	Return func(ctx context.Context, leases []fold.Fence) (int, error)
 	// Offered is what pilots offered lately and got no jobs for, by pool; nil: nothing.

@@ -91,7 +91,7 @@ func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 
 // daemon is the rules of another daemon, which sees the same machine.
 func (w *world) daemon() *Rules {
-	return New(Config{Pool: w.pool, Return: w.giveBack, TTL: time.Minute,
+	return New(Config{Pool: w.pool, Fold: func(context.Context) error { return nil }, Return: w.giveBack, TTL: time.Minute,
 		View: func(_ context.Context, look func(machine.View)) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()

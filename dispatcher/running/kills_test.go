@@ -3,6 +3,7 @@ package running
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -30,7 +31,7 @@ func TestKillsAreOfEachJob(t *testing.T) {
 				}
 				attempt++
 				ls.Made(task, job, job) // it is another job
-				ls.Add(entry.Granted{Job: job, Attempt: attempt, Task: task}, "ann")
+				ls.Add(entry.Granted{Job: job, Attempt: attempt, Task: task}, "ann", time.Time{})
 				want[job] = nil
 			},
 			"end": func(t *rapid.T) {
@@ -53,7 +54,7 @@ func TestKillsAreOfEachJob(t *testing.T) {
 				other := New()
 				for l := range ls.All() {
 					l.Order = nil
-					other.Restore(l)
+					other.Restore(l, time.Time{})
 				}
 				other.Remind(ls.Save())
 				ls = other

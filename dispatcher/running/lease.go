@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/shares"
@@ -38,19 +39,20 @@ type Leases struct {
 
 // Run is Lease as it is kept: a million of them are to take little memory.
 type Run struct {
-	nonce   int64
+	Nonce   int64
 	of      *task
 	Place   int64 // where the job stands when it comes back,
 	Units   shares.Units
+	since   int64 // milliseconds of Unix time
 	request entry.ID
 	Attempt int32
 	Shape   int32
 	Share   shares.ShareID // that pays
 	Home    shares.ShareID // and in the order of which share
 	Queue   shares.QueueID
+	started bool // here it takes no room
 	Pilot   *name
 	node    *name
-	started bool
 }
 
 // New has no leases.
@@ -58,15 +60,15 @@ func New() *Leases {
 	return &Leases{by: map[int64]*Run{}, requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, tasks: map[int64]*task{}, names: names{}}
 }
 
-// Add adds that of a grant; the user is that of its task.
-func (ls *Leases) Add(g entry.Granted, user string) {
+// Add adds that of a grant that was made now; the user is that of its task.
+func (ls *Leases) Add(g entry.Granted, user string, now time.Time) {
 	t := ls.tasks[g.Task]
 	if t == nil {
 		t = &task{id: g.Task, user: user}
 		ls.tasks[g.Task] = t
 	}
 	t.n++
-	ls.by[g.Job] = &Run{nonce: g.Nonce, of: t, Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
+	ls.by[g.Job] = &Run{Nonce: g.Nonce, of: t, since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
 		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, Pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
 	if n := ls.by[g.Job].node; n.Text != "" {
 		n.jobs = append(n.jobs, g.Job)
@@ -98,6 +100,9 @@ func (l *Run) Task() int64 { return l.of.id }
 // User is that of the task.
 func (l *Run) User() string { return l.of.user }
 
+// Since is when its pilot began to run it; before that, when it was granted.
+func (l *Run) Since() time.Time { return time.UnixMilli(l.since) }
+
 // Killed says whether nobody wants a job that has a lease.
 func (ls *Leases) Killed(job int64) bool {
 	l := ls.by[job]
@@ -107,9 +112,9 @@ func (ls *Leases) Killed(job int64) bool {
 // Run is the lease of a job; nil: it has none.
 func (ls *Leases) Run(job int64) *Run { return ls.by[job] }
 
-// Restore adds a lease as it was. Without a Home its job comes back to the share that pays.
-func (ls *Leases) Restore(l Lease) {
-	ls.Add(l.Granted, l.User)
+// Restore adds a lease as it was, see Run.Since. Without a Home its job comes back to the share that pays.
+func (ls *Leases) Restore(l Lease, since time.Time) {
+	ls.Add(l.Granted, l.User, since)
 	ls.by[l.Job].started = l.Started
 	if l.Home != 0 {
 		ls.by[l.Job].Home = l.Home
@@ -158,13 +163,13 @@ func (ls *Leases) Drop(job int64, l *Run) {
 	delete(ls.requests, l.request)
 }
 
-// Start notes that the pilot runs the attempt.
-func (ls *Leases) Start(e entry.Started) error {
+// Start notes that the pilot runs the attempt from now on.
+func (ls *Leases) Start(e entry.Started, now time.Time) error {
 	l, err := ls.Attempt(e.Job, e.Attempt)
 	if err != nil {
 		return fmt.Errorf("started: %w", err)
 	}
-	l.started = true
+	l.started, l.since = true, now.UnixMilli()
 	return nil
 }
 
@@ -190,7 +195,7 @@ func (ls *Leases) Of(job int64) (Lease, bool) {
 }
 
 func (ls *Leases) show(job int64, l *Run) Lease {
-	shown := Lease{User: l.of.user, Started: l.started, Home: l.Home, Granted: entry.Granted{Job: job, Attempt: l.Attempt, Nonce: l.nonce, Task: l.of.id, Share: l.Share,
+	shown := Lease{User: l.of.user, Started: l.started, Home: l.Home, Granted: entry.Granted{Job: job, Attempt: l.Attempt, Nonce: l.Nonce, Task: l.of.id, Share: l.Share,
 		Shape: l.Shape, Place: l.Place, Queue: l.Queue, Units: l.Units, Pilot: l.Pilot.Text, Node: l.node.Text, Request: l.request}}
 	if order, ok := ls.orders[job]; ok {
 		shown.Order = &order
@@ -252,6 +257,20 @@ func (ls *Leases) All() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
 		for job, l := range ls.by {
 			if !yield(ls.show(job, l)) {
+				return
+			}
+		}
+	}
+}
+
+// Unordered are those that are not to end by an order, by job and in no order. They are not to be changed.
+func (ls *Leases) Unordered() iter.Seq2[int64, *Run] {
+	return func(yield func(int64, *Run) bool) {
+		for job, l := range ls.by {
+			if k := l.of.killed(job); k != nil && !k.idle {
+				continue
+			}
+			if _, ordered := ls.orders[job]; !ordered && !yield(job, l) {
 				return
 			}
 		}

@@ -23,7 +23,7 @@ WITH pieces AS (
     ) s
     GROUP BY share_id, shape_id
 )
-SELECT coalesce(p.share_id, e.share) AS share, coalesce(p.shape_id, e.shape) AS shape, coalesce(p.jobs, 0) AS jobs, coalesce(e.jobs, 0) AS said
+SELECT coalesce(p.share_id, e.share) AS share, coalesce(p.shape_id, e.shape) AS shape, coalesce(p.jobs, 0) AS jobs
 FROM pieces p
 FULL JOIN expected e ON e.share = p.share_id AND e.shape = p.shape_id
 WHERE coalesce(p.jobs, 0) <> coalesce(e.jobs, 0)

@@ -99,11 +99,11 @@ func (s *stage) limits(ctx context.Context) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.store.Version(ctx)
+	v, err := s.store.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return overLimits(v, held), nil
+	return overLimits(v.Version(), held), nil
 }
 
 // offNode is how far a node stands from what it should hold, in jobs of one unit.
@@ -171,9 +171,11 @@ func worst(nodes []offNode) (w offNode) {
 // look reads what the shares of a pool hold and want.
 func (s *stage) look(ctx context.Context, pool string) (st stand, err error) {
 	st.pool = pool
-	if st.version, err = s.store.Version(ctx); err != nil {
+	site, err := s.store.Load(ctx)
+	if err != nil {
 		return st, err
 	}
+	st.version = site.Version()
 	if st.held, err = s.holdings(ctx); err != nil {
 		return st, err
 	}

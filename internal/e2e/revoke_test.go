@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// A pilot that renews and never ends its job loses it when the grace is over, counted from the answer that told it. The job
+// A pilot that renews and never ends its job loses it when the grace is over, counted from when it was told for sure. The job
 // is ready, at the place that its age gives it, with as many attempts left as before.
 func TestReclaimRevokes(t *testing.T) {
 	dsn := pgtest.DSN(t)
@@ -46,11 +46,11 @@ queues: [{name: Q, slots: 2}]
 	if len(orders) != 1 || slices.ContainsFunc(values(held), func(l client.Lease) bool { return l.Job > victim.Job }) {
 		t.Fatalf("orders %v of %v; want one, to the youngest", orders, held)
 	}
-	pgtest.Age(t, db, "leases", "told_at", 110*time.Second)
+	pgtest.Age(t, db, "reclaims", "ordered_at", 110*time.Second)
 	if again := ordered(t, c, held); !slices.Equal(again, orders) {
 		t.Fatalf("told %v again, want %v", again, orders)
 	}
-	pgtest.Age(t, db, "leases", "told_at", 20*time.Second)
+	pgtest.Age(t, db, "reclaims", "ordered_at", time.Hour)
 	eventually(t, 30*time.Second, "the lease is revoked", func() bool {
 		job, err := c.Job(t.Context(), victim.Job)
 		return err == nil && job.State == "ready" && job.Attempts[0].State == "revoked" && job.MaxAttempts-job.Attempt == 2

@@ -31,7 +31,7 @@ var limits = map[string]int{
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
 	"fields api.Config":                21,
-	"fields cmd/divvy.config":          54,
+	"fields cmd/divvy.config":          52,
 	"fields cmd/divvy.daemon":          28,
 	"fields generator.Spec":            42,
 	"fields generator.Task":            28,
@@ -48,8 +48,8 @@ var offenders = map[string]int{
 	"files internal/bench":             46,
 	"lines api":                        5773,
 	"lines api/panda":                  6553,
-	"lines cmd/divvy":                  10012,
-	"lines generator":                  9788,
+	"lines cmd/divvy":                  9784,
+	"lines generator":                  9558,
 	"lines internal/bench":             7301,
 	"lines internal/site":              4342,
 	"lines shares":                     4240,
@@ -59,14 +59,12 @@ var offenders = map[string]int{
 	"methods api/panda.translation":    37,
 	"methods api/web.Page":             74,
 	"methods cmd/divvy.cli":            70,
-	"methods cmd/divvy.daemon":         50,
+	"methods cmd/divvy.daemon":         47,
 	"methods dispatcher/resource.Pool": 41,
-	"methods generator.Generator":      86,
+	"methods generator.Generator":      83,
 	"methods generator.Spec":           31,
 	"methods internal/bench.stage":     121,
-	"methods internal/doctor.Doctor":   34,
 	"methods internal/pilot.pilot":     39,
-	"methods internal/site.Store":      31,
 	"methods shares.Pool":              46,
 }
 

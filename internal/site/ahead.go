@@ -52,7 +52,7 @@ func (s *Store) rehearsal(ctx context.Context, tx pgx.Tx, w wanted) (*transition
 	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
 		return nil, err
 	}
-	before, err := s.load(ctx, tx)
+	before, err := s.load(ctx, tx, inForce)
 	switch {
 	case err != nil && !errors.Is(err, ErrUnreadable):
 		return nil, err

@@ -100,7 +100,7 @@ func (s *Store) change(ctx context.Context, w wanted) (out Applied, err error) {
 
 // changeIn is change under the site lock.
 func (s *Store) changeIn(ctx context.Context, tx pgx.Tx, w wanted) (Applied, error) {
-	before, err := s.load(ctx, tx)
+	before, err := s.load(ctx, tx, inForce)
 	if err != nil && !errors.Is(err, ErrUnreadable) { // what nobody can read may still be replaced
 		return Applied{}, err
 	}

@@ -42,7 +42,7 @@ func (s *Store) SetResourceCapacity(ctx context.Context, c SetCapacity) error {
 		if err := pg.Lock(ctx, tx, pg.LockSite, 0); err != nil {
 			return err
 		}
-		site, err := s.load(ctx, tx)
+		site, err := s.load(ctx, tx, inForce)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (s *Store) SetResourceCapacity(ctx context.Context, c SetCapacity) error {
 		if site.isSet(c, row) {
 			return pg.Secure(ctx, tx)
 		}
-		if err := s.barrier(ctx, tx); err != nil {
+		if err := s.hooks.barrier(ctx, tx); err != nil {
 			return err
 		}
 		record := access.Change{What: "resource.capacity", Object: c.Resource, Before: site.liveText(c), After: "that of the file"}

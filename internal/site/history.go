@@ -57,7 +57,7 @@ func (s *Store) File(ctx context.Context, n int64) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Head: Head{Version: row.Version, AppliedAt: row.AppliedAt, AppliedBy: row.AppliedBy, Note: row.Note, RollbackOf: row.RollbackOf}, Source: row.Source}
+	f := File{Head: row.Head, Source: row.Source}
 	if _, err := row.parse(); err != nil {
 		f.Unreadable = err.Error()
 	}

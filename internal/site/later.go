@@ -68,7 +68,7 @@ func (s *Store) ApplyLater(ctx context.Context, r LaterRequest) (Later, error) {
 		if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
 			return err
 		}
-		before, err := s.load(ctx, tx)
+		before, err := s.load(ctx, tx, inForce)
 		if err != nil && !errors.Is(err, ErrUnreadable) {
 			return err
 		}

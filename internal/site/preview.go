@@ -16,22 +16,13 @@ func (s *Store) Preview(ctx context.Context, name string, src []byte) (*Site, er
 	}
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, s.db, opts, func(tx pgx.Tx) error {
-		before, err := s.load(ctx, tx)
+		before, err := s.load(ctx, tx, inForce)
 		if err != nil && !errors.Is(err, ErrUnreadable) {
-			return err
-		}
-		oldShares, err := many[liveShare](ctx, tx, "live_shares", pgx.StrictNamedArgs{})
-		if err != nil {
-			return err
-		}
-		oldQueues, err := many[liveQueue](ctx, tx, "live_queues", pgx.StrictNamedArgs{})
-		if err != nil {
 			return err
 		}
 		next.Number = before.Number + 1
 		c := &transition{store: s, before: before, next: next, dryRun: true}
-		c.match(oldShares, oldQueues, wanted{next: next})
-		return nil
+		return c.match(ctx, tx, wanted{next: next})
 	})
 	if err != nil {
 		return nil, err

@@ -2,9 +2,7 @@ package site
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -121,7 +119,7 @@ func (s *Site) read(doc strict.Value) {
 	s.Tree = buildTree(seen.At("shares"), all)
 	s.was = formerPaths(all)
 	s.addQueues(queues)
-	checkPools(all, queues)
+	checkPools(all, s.Queues)
 	s.notePools(all)
 	checkSharePatterns(queues, all)
 	s.addLimits(limits, all)
@@ -171,18 +169,14 @@ func formerPaths(all []*share) map[string]string {
 }
 
 // checkPools refuses figures for a pool that no queue is in: they would never act.
-func checkPools(all []*share, queues []queueSpec) {
+func checkPools(all []*share, queues []shares.Queue) {
 	if len(queues) == 0 {
 		return
 	}
-	pools := map[string]bool{}
-	for _, q := range queues {
-		pools[q.Pool] = true
-	}
-	known := slices.Sorted(maps.Keys(pools))
+	known := poolNames(queues)
 	each(all, func(s *share) {
 		for _, key := range s.pools {
-			if pool, ok := key.Text(); ok && !pools[pool] {
+			if pool, ok := key.Text(); ok && !slices.Contains(known, pool) {
 				key.Fail(fmt.Sprintf("no queue is in pool %q", pool), strict.DidYouMean(pool, known))
 			}
 		}
@@ -220,5 +214,3 @@ func leafHint(path string, leaf, inner []string) string {
 	}
 	return "jobs belong to leaves: " + strings.Join(below[:min(len(below), 8)], ", ")
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -88,7 +88,7 @@ type Store struct {
 	hooks Hooks
 	log   *slog.Logger
 	due   *prometheus.CounterVec
-	last  atomic.Pointer[Site] // the newest version that this store has parsed
+	last  newest
 }
 
 // NewStore makes a store on a migrated database.
@@ -100,10 +100,23 @@ func NewStore(c Config) *Store {
 		Name: "divvy_site_later_total", Help: "Later versions of the site that this daemon dealt with when they were due, by outcome."}, []string{"outcome"})}
 }
 
+// newest is the newest version that a store has parsed.
+type newest struct{ atomic.Pointer[Site] }
+
+// keep remembers a version if it is newer.
+func (n *newest) keep(site *Site) {
+	for {
+		last := n.Load()
+		if last != nil && last.Number >= site.Number || n.CompareAndSwap(last, site) {
+			return
+		}
+	}
+}
+
 // Load returns the version in force with its ids and the present states of its queues: one statement, and the
 // file is parsed only when it changed. Before the first Apply it is an empty site with number 0.
 func (s *Store) Load(ctx context.Context) (*Site, error) {
-	site, err := s.load(ctx, s.db)
+	site, err := s.load(ctx, s.db, inForce)
 	if err != nil {
 		return nil, err
 	}
@@ -113,21 +126,12 @@ func (s *Store) Load(ctx context.Context) (*Site, error) {
 // At is Load of a version by its number, for those who need tree and queues only. States of queues and capacities are the present ones of what
 // it has by that name; version 0 has nothing. Unknown: ErrNoVersion.
 func (s *Store) At(ctx context.Context, number int64) (shares.Version, error) {
-	site, err := s.read(ctx, s.db, number)
+	site, err := s.load(ctx, s.db, number)
 	if err != nil {
 		return shares.Version{}, err
 	}
 	if site.Number != number {
 		return shares.Version{}, fmt.Errorf("%w: %d", ErrNoVersion, number)
-	}
-	return site.Version(), nil
-}
-
-// Version is Load for those who want tree and queues only.
-func (s *Store) Version(ctx context.Context) (shares.Version, error) {
-	site, err := s.Load(ctx)
-	if err != nil {
-		return shares.Version{}, err
 	}
 	return site.Version(), nil
 }
@@ -138,11 +142,7 @@ type querier interface {
 }
 
 type versionRow struct {
-	Version     int64
-	AppliedAt   time.Time
-	AppliedBy   string
-	Note        string
-	RollbackOf  int64
+	Head
 	Source      string
 	ShareIDs    map[string]shares.ShareID `db:"share_ids"`
 	QueueIDs    map[string]shares.QueueID `db:"queue_ids"`
@@ -150,13 +150,11 @@ type versionRow struct {
 	Capacities  []capacityRow
 }
 
-// load is Load. A version that cannot be read is an empty site with its number, beside ErrUnreadable.
-func (s *Store) load(ctx context.Context, db querier) (*Site, error) {
-	return s.read(ctx, db, math.MaxInt64)
-}
+// inForce is above the number of any version.
+const inForce = math.MaxInt64
 
-// read is load of the newest version up to one.
-func (s *Store) read(ctx context.Context, db querier, upto int64) (*Site, error) {
+// load is Load of the newest version up to one. What cannot be read is an empty site with its number, beside ErrUnreadable.
+func (s *Store) load(ctx context.Context, db querier, upto int64) (*Site, error) {
 	known := s.last.Load()
 	if known == nil {
 		known = &Site{}
@@ -175,7 +173,7 @@ func (s *Store) read(ctx context.Context, db querier, upto int64) (*Site, error)
 			empty.Number = row.Version
 			return empty, err
 		}
-		s.keep(known)
+		s.last.keep(known)
 	}
 	site := *known
 	site.Queues = slices.Clone(known.Queues)
@@ -186,16 +184,6 @@ func (s *Store) read(ctx context.Context, db querier, upto int64) (*Site, error)
 	}
 	site.setLive(row.Capacities)
 	return &site, nil
-}
-
-// keep remembers the newest version that was parsed.
-func (s *Store) keep(site *Site) {
-	for {
-		last := s.last.Load()
-		if last != nil && last.Number >= site.Number || s.last.CompareAndSwap(last, site) {
-			return
-		}
-	}
 }
 
 // emptySite is what is in force before the first Apply.
@@ -260,7 +248,7 @@ func (s *Store) SetQueueState(ctx context.Context, name string, state shares.Que
 		if err := pg.Lock(ctx, tx, pg.LockSite, 0); err != nil {
 			return err
 		}
-		site, err := s.load(ctx, tx)
+		site, err := s.load(ctx, tx, inForce)
 		if err != nil {
 			return err
 		}
@@ -271,7 +259,7 @@ func (s *Store) SetQueueState(ctx context.Context, name string, state shares.Que
 		if site.Queues[i].State == state {
 			return pg.Secure(ctx, tx)
 		}
-		if err := s.barrier(ctx, tx); err != nil {
+		if err := s.hooks.barrier(ctx, tx); err != nil {
 			return err
 		}
 		record := access.Change{What: "queue.state", Object: name, Before: string(site.Queues[i].State), After: string(state)}
@@ -287,11 +275,11 @@ func (s *Store) SetQueueState(ctx context.Context, name string, state shares.Que
 	})
 }
 
-func (s *Store) barrier(ctx context.Context, tx pgx.Tx) error {
-	if s.hooks.Barrier == nil {
+func (h *Hooks) barrier(ctx context.Context, tx pgx.Tx) error {
+	if h.Barrier == nil {
 		return nil
 	}
-	return s.hooks.Barrier(ctx, tx)
+	return h.Barrier(ctx, tx)
 }
 
 // applied ends every change: the hook, and the hint to the daemons.
@@ -328,16 +316,9 @@ func many[T any](ctx context.Context, db querier, name string, args pgx.StrictNa
 func one[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) (T, error) {
 	all, err := many[T](ctx, db, name, args)
 	if err != nil || len(all) == 0 {
-		return *new(T), cmpErr(err, pgx.ErrNoRows)
+		return *new(T), cmp.Or(err, pgx.ErrNoRows)
 	}
 	return all[0], nil
-}
-
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // poolNames lists the pools of the queues.

@@ -38,15 +38,9 @@ type move struct {
 func (s *Store) prepare(ctx context.Context, tx pgx.Tx, w wanted, before *Site) (*transition, error) {
 	c := &transition{store: s, before: before, next: w.next, dryRun: w.dryRun}
 	w.next.Number = before.Number + 1
-	oldShares, err := many[liveShare](ctx, tx, "live_shares", pgx.StrictNamedArgs{})
-	if err != nil {
+	if err := c.match(ctx, tx, w); err != nil {
 		return nil, err
 	}
-	oldQueues, err := many[liveQueue](ctx, tx, "live_queues", pgx.StrictNamedArgs{})
-	if err != nil {
-		return nil, err
-	}
-	c.match(oldShares, oldQueues, w)
 	c.notes = append(c.notes, c.next.notes...)
 	c.noteOvercommits(time.Now())
 	c.noteCapacities()
@@ -62,7 +56,16 @@ func (s *Store) prepare(ctx context.Context, tx pgx.Tx, w wanted, before *Site) 
 	return c, c.checkQueues(ctx, tx)
 }
 
-func (c *transition) match(oldShares []liveShare, oldQueues []liveQueue, w wanted) {
+// match finds who of the new version is who of those that live.
+func (c *transition) match(ctx context.Context, tx pgx.Tx, w wanted) error {
+	oldShares, err := many[liveShare](ctx, tx, "live_shares", pgx.StrictNamedArgs{})
+	if err != nil {
+		return err
+	}
+	oldQueues, err := many[liveQueue](ctx, tx, "live_queues", pgx.StrictNamedArgs{})
+	if err != nil {
+		return err
+	}
 	queueWas := map[string]string{}
 	if w.shareIDs == nil { // was: of an old file is history when that file comes back
 		c.was = freshNames(c.next.was, c.before.was)
@@ -95,6 +98,7 @@ func (c *transition) match(oldShares []liveShare, oldQueues []liveQueue, w wante
 		}
 	}
 	c.noteNames(queueWas)
+	return nil
 }
 
 // placeholders gives shares and queues of the new version the ids that they keep, and new ones a negative one
@@ -140,5 +144,5 @@ func (c *transition) holdBack(ctx context.Context, tx pgx.Tx) error {
 	if _, err := exec(ctx, tx, "lock_shares", pgx.StrictNamedArgs{"ids": ids}); err != nil {
 		return err
 	}
-	return c.store.barrier(ctx, tx)
+	return c.store.hooks.barrier(ctx, tx)
 }

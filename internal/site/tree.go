@@ -2,6 +2,7 @@ package site
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -174,7 +175,7 @@ func (s *share) readAging(v strict.Value) *shares.Aging {
 func (s *share) readWindows(v strict.Value) {
 	list, _ := v.List()
 	for i, e := range list {
-		prefix := "plans[" + itoa(i) + "]"
+		prefix := "plans[" + strconv.Itoa(i) + "]"
 		s.places[prefix] = e
 		s.Plan.Windows = append(s.Plan.Windows, s.readWindow(e, prefix+"."))
 	}

@@ -1,4 +1,11 @@
--- How many jobs are to be made.
-INSERT INTO expected AS x (share, shape, jobs)
-SELECT share, shape, jobs FROM unnest(@shares::int[], @shapes::int[], @jobs::bigint[]) AS e (share, shape, jobs)
-ON CONFLICT (share, shape) DO UPDATE SET jobs = excluded.jobs;
+-- How many jobs are to be made, after those that were made or came on top. Where there is no row there were none.
+WITH given AS (
+    SELECT * FROM unnest(@shares::int[], @shapes::int[], @jobs::bigint[], @least::bigint[]) AS g (share, shape, jobs, least)
+), changed AS (
+    UPDATE expected x SET jobs = greatest(g.least, x.jobs + g.jobs) FROM given g WHERE x.share = g.share AND x.shape = g.shape
+    RETURNING x.share, x.shape
+)
+INSERT INTO expected (share, shape, jobs)
+SELECT g.share, g.shape, greatest(g.least, g.jobs)
+FROM given g LEFT JOIN changed c ON c.share = g.share AND c.shape = g.shape
+WHERE c.share IS NULL AND greatest(g.least, g.jobs) > 0;

@@ -1,4 +1,5 @@
--- Closes orders whose leases are gone, with what became of the attempts. Days before the order are not looked at.
+-- Closes orders whose leases are gone, with what became of the attempts; while the tables know nothing of one it may be on its way to them.
+-- Days before the order are not looked at.
 WITH over AS (
     SELECT r.job_id, r.attempt, r.nonce, r.ordered_at
     FROM reclaims r
@@ -8,6 +9,7 @@ WITH over AS (
     SELECT o.job_id, o.attempt, h.outcome, h.units, h.granted_at, h.ended_at
     FROM over o
     LEFT JOIN history h ON h.job = o.job_id AND h.attempt = o.attempt AND h.nonce = o.nonce AND h.ended_at > o.ordered_at - interval '1 minute'
+    WHERE h.job IS NOT NULL OR o.ordered_at < now() - interval '1 day'
 )
 UPDATE reclaims r SET closed_at = now(),
     outcome = CASE e.outcome WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' WHEN 'l' THEN 'lost' WHEN 'c' THEN 'cancelled' WHEN 'r' THEN 'revoked' END,
