@@ -63,14 +63,14 @@ func (n *Node) forward(a *Ask) {
 	if n.replica != nil {
 		to = n.replica.tip.leader
 	}
-	parked := n.replica != nil && !n.draining && n.parks()
+	parked := n.replica != nil && !n.draining && n.turns.parks()
 	if !parked && (to == 0 || to == n.cfg.Daemon) {
 		n.answer(a.Call, Answer{Status: Unavailable})
 		return
 	}
 	b := &n.abroad
 	b.number++
-	n.asks()
+	n.turns.asks()
 	f := &foreign{call: a.Call, pull: a.Pull, to: to, until: n.now + a.Wait + n.cfg.Timing.Patience, no: b.number}
 	b.asks[b.number] = f
 	heap.Push(&b.queue, f)

@@ -18,7 +18,7 @@ func (n *Node) listen() {
 		if !r.busy && r.next <= n.now {
 			n.reload()
 		}
-		n.wakeToRead()
+		r.wake(&n.desk)
 		return
 	}
 	n.replica.leases.over(n.now, n.cfg.Timing.TTL, lookAtMost)
@@ -26,7 +26,7 @@ func (n *Node) listen() {
 		r.busy, r.due = true, false
 		n.emit(Read{n.replica.tip.seq})
 	}
-	n.wakeToRead()
+	r.wake(&n.desk)
 	if c := n.claim; c != nil {
 		n.claimAgain(c)
 		return
@@ -34,19 +34,19 @@ func (n *Node) listen() {
 	if n.draining || r.busy {
 		return
 	}
-	if at := r.heard + n.silence(); n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone() || n.called() {
-		n.claimLead() // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
+	if at := r.heard + n.silence(); n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone() || n.turns.called() {
+		n.appendOne(entry.Leader{Address: n.cfg.Address}) // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
 	} else {
 		n.wakeBy(at)
-		n.wish()
+		n.turns.wish()
 	}
 }
 
-// wakeToRead asks for a step when the next read is due. The answer to one that is under way is a step itself: until then all times that it
+// wake asks for a step when the next read is due. The answer to one that is under way is a step itself: until then all times that it
 // could be woken by may be past, and it would make steps without a pause.
-func (n *Node) wakeToRead() {
-	if r := &n.reader; !r.busy {
-		n.wakeBy(r.next)
+func (r *reader) wake(d *desk) {
+	if !r.busy {
+		d.wakeBy(r.next)
 	}
 }
 
@@ -59,11 +59,6 @@ func (n *Node) silence() time.Duration {
 	_, _ = h.Write([]byte{byte(n.cfg.Daemon), byte(n.cfg.Daemon >> 8), byte(n.cfg.Daemon >> 16), byte(n.cfg.Daemon >> 24)})
 	full := n.cfg.Timing.Silence
 	return full - full/4*time.Duration(h.Sum32()%64)/64
-}
-
-// claimLead appends a Leader entry behind the newest batch that is known.
-func (n *Node) claimLead() {
-	n.appendOne(entry.Leader{Address: n.cfg.Address})
 }
 
 // appendOne appends an entry behind the newest batch that is known.
@@ -145,11 +140,11 @@ func (n *Node) apply(b entry.Batch) bool {
 		return false
 	}
 	if Wishes(b) {
-		n.wishes(b.By)
+		n.turns.wishes(b.By)
 	}
 	if n.replica.tip.leader != was {
 		n.abroad.fail(&n.desk)
-		n.another()
+		n.turns.another()
 	}
 	return true
 }
@@ -216,13 +211,13 @@ func (n *Node) received(e Received) {
 	for _, a := range e.Message.Answers {
 		n.abroad.answered(&n.desk, e.From, a)
 	}
-	n.reached(&e)
+	n.turns.reached(&e)
 	if n.lead != nil || n.replica == nil {
 		return
 	}
 	n.follow(e.Message.Batches)
 	// One that comes late finds another leader, and does nothing: nobody claims while a leader may be fresh.
 	if e.Message.HandOn && n.replica != nil && n.replica.tip.leader == e.From && n.claim == nil && !n.draining {
-		n.claimLead()
+		n.appendOne(entry.Leader{Address: n.cfg.Address})
 	}
 }

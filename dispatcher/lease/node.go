@@ -23,8 +23,8 @@ type Node struct {
 	draining bool
 	stepped  time.Duration // when the step before was
 	begun    bool
-	turns
-	company bool // it has claimed, or heard of another daemon: it listens for a Silence before it claims
+	turns    turns
+	company  bool // it has claimed, or heard of another daemon: it listens for a Silence before it claims
 }
 
 // reader is how far a follower is with the log.
@@ -47,6 +47,7 @@ type claim struct {
 func New(cfg Config) *Node {
 	n := &Node{cfg: cfg.orDefault(), abroad: newAbroad(), windows: map[int64]*window{}}
 	n.post = map[int64]*Message{}
+	n.turns.Node = n
 	return n
 }
 
@@ -119,7 +120,7 @@ func (n *Node) take(e Event) {
 
 // ask answers a caller, or has the leader answer.
 func (n *Node) ask(a *Ask) {
-	if n.lead == nil || n.draining || n.lead.yielding && !a.Left {
+	if n.lead == nil || n.draining || n.lead.turn.yielding && !a.Left {
 		n.forward(a)
 		return
 	}
@@ -159,7 +160,7 @@ func (n *Node) pass() {
 		switch {
 		case n.lead.outbox.spoil && n.lead.flight == nil:
 			n.depose() // all that was decided before is in the log
-		case n.lead.yielding:
+		case n.lead.turn.yielding:
 			n.stepDown()
 		default:
 			n.handOn()
@@ -173,10 +174,10 @@ func (n *Node) pass() {
 
 // pass decides, appends and answers.
 func (l *leader) pass() {
-	if l.ends() {
-		l.yield()
+	if l.turn.ends() {
+		l.turn.yield()
 	}
-	if l.yielding {
+	if l.turn.yielding {
 		l.release()
 		l.depart()
 		return
@@ -226,13 +227,13 @@ func (n *Node) appended(e Appended) {
 		c.batch.At = e.At
 		n.claim = nil
 		if n.apply(c.batch) && Wishes(c.batch) {
-			n.push(c.batch)
+			n.push(n.peers, c.batch)
 		} else if n.replica != nil {
 			n.lead = lead(&n.desk, n.replica, &n.cfg, c.began)
 			n.lead.peers = n.peers
 			n.abroad.fail(&n.desk)
-			n.push(c.batch)
-			n.serve()
+			n.push(n.peers, c.batch)
+			n.turns.serve()
 		}
 	case e.Err == nil:
 		n.claim = nil // what it has read meanwhile is newer
@@ -248,14 +249,6 @@ func (n *Node) appended(e Appended) {
 	}
 }
 
-// push tells the other daemons of a batch.
-func (n *Node) push(b entry.Batch) {
-	for _, to := range n.peers {
-		m := n.letter(to)
-		m.Batches = append(m.Batches, b)
-	}
-}
-
 // depose drops all that was decided and is not in the log, and whatever rests on it.
 func (n *Node) depose() {
 	n.lead.depose()
@@ -265,7 +258,7 @@ func (n *Node) depose() {
 
 // reload asks for a machine made of the tables.
 func (n *Node) reload() {
-	n.replica, n.claim, n.wished = nil, nil, false
+	n.replica, n.claim, n.turns.wished = nil, nil, false
 	n.reader = reader{busy: true, heard: n.now}
 	n.emit(Reload{})
 }
