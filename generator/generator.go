@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator/coming"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -45,7 +46,7 @@ type Generator struct {
 	hints   chan struct{}
 	metrics metrics
 	outlook outlook
-	unmade  unmade
+	coming  coming.Teller
 }
 
 type metrics struct {

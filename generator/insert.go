@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/coming"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -76,7 +77,7 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 	if err := insertParts(ctx, tx, newParts{all, chains, ids}); err != nil {
 		return nil, err
 	}
-	if err := come(ctx, tx, entries, ids); err != nil {
+	if err := coming.Say(ctx, tx, comingWith(entries, ids)); err != nil {
 		return nil, err
 	}
 	return ids, recordSubmitted(ctx, tx, all, ids)
@@ -121,6 +122,21 @@ func insertEntries(ctx context.Context, tx pgx.Tx, entries []taskEntry) ([]int64
 		return nil
 	})
 	return ids, err
+}
+
+// comingWith are the jobs that come at once with tasks that were inserted. Those of lots have shapes of their own, and are left to coming.Teller.
+func comingWith(entries []taskEntry, ids []int64) (all []coming.Jobs) {
+	for i, e := range entries {
+		if ids[i] == 0 || e.Share == nil || e.Lots != nil || e.State != "ready" && e.State != "scouting" {
+			continue
+		}
+		n := e.Jobs
+		if e.Scouts != nil {
+			n = min(n, int64(*e.Scouts))
+		}
+		all = append(all, coming.Jobs{Share: shares.ShareID(*e.Share), Shape: e.Shape, N: n})
+	}
+	return all
 }
 
 // newParts is what tasks that were inserted have outside of their rows.

@@ -50,7 +50,7 @@ func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error
 		if err != nil || !mine {
 			return err
 		}
-		if told, err = g.unmade.say(ctx, tx, time.Now()); err != nil {
+		if told, err = g.coming.Correct(ctx, tx, time.Now()); err != nil {
 			return err
 		}
 		var after int64

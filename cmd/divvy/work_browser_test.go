@@ -91,11 +91,15 @@ func TestBrowserExplains(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "ready"})
-	if err != nil || len(jobs.Items) == 0 {
-		t.Fatal(jobs, err)
-	}
-	job := jobs.Items[len(jobs.Items)-1].ID
+	var job int64
+	eventually(t, 20*time.Second, func() (bool, string) { // lists are of tables, which follow the log
+		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "ready"})
+		if err != nil || len(jobs.Items) != 38 {
+			return false, fmt.Sprint(jobs, err)
+		}
+		job = jobs.Items[len(jobs.Items)-1].ID
+		return true, ""
+	})
 	tab := browser.Open(t, browser.Window{})
 	tab.Go(fmt.Sprintf("%s/jobs/%d", d.URL(), job))
 	eventually(t, 90*time.Second, func() (bool, string) {

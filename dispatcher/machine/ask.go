@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"encoding/binary"
 	"time"
 
@@ -219,13 +220,11 @@ func (a *asking) narrow(r *round) *narrow {
 
 // asks is the buffer by which the job asks for units: where its claims take some when they are bound, that in which it is ready.
 func (a *asking) asks() *buffer {
-	if p := a.claims.Of(a.Job); p != nil && p.Sort().Asks() {
+	if p := a.claims.Of(a.Job); p != nil {
 		if sh := a.words.variants[variantKey{a.Shape, p.Sort().Text()}]; sh != nil {
 			key := a.own.Key()
 			key.Shape = sh.id
-			if b := a.buffers[key]; b != nil {
-				return b
-			}
+			return cmp.Or(a.buffers[key], a.own)
 		}
 	}
 	return a.own

@@ -186,21 +186,20 @@ func (s *state) fresh(e entry.Enqueued) error {
 
 // put puts jobs where their claims have them, or aside where their task is paused. made: for the first time.
 func (so *sorts) put(e entry.Enqueued, made bool) error {
-	s := so.state
-	if s.words.shapes[e.Shape] == nil {
+	if so.words.shapes[e.Shape] == nil {
 		return fmt.Errorf("shape %d is not known", e.Shape)
 	}
 	log, whole := ready.Key{Share: e.Share, Shape: e.Shape}, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
-	if s.aside.Pauses(e.Task) {
+	if so.aside.Pauses(e.Task) {
 		if made {
-			s.madePaused(log, whole.Jobs())
+			so.madePaused(log, whole.Jobs())
 		}
-		return s.aside.Paused.Put(log, e.User, whole)
+		return so.aside.Paused.Put(log, e.User, whole)
 	}
-	for ids, party := range s.claims.Split(e.Low, e.High) {
+	for ids, party := range so.claims.Split(e.Low, e.High) {
 		r := whole
 		r.Low, r.High = ids.Low, ids.High
-		if err := s.sorts.putReady(log, party, e.User, r, made); err != nil {
+		if err := so.putReady(log, party, e.User, r, made); err != nil {
 			return err
 		}
 	}

@@ -174,15 +174,14 @@ type member struct {
 
 // members are the jobs of a gang, in the order of their ids.
 func (so *sorts) members(g gate.Gang) (list []member) {
-	s := so.state
 	for _, p := range g.Parties {
-		user, _ := s.ready.User(p.Task)
+		user, _ := so.ready.User(p.Task)
 		for _, at := range p.Ready {
-			key := s.sorts.keyOf(at.Key, p, user)
+			key := so.keyOf(at.Key, p, user)
 			for _, ids := range p.Spans() {
-				for _, r := range s.ready.Within(key, p.Task, ids.Low, ids.High) {
+				for _, r := range so.ready.Within(key, p.Task, ids.Low, ids.High) {
 					for ; r.Low <= r.High; r.Low++ {
-						list = append(list, member{p, at.Key, r, s.words.shapes[at.Key.Shape], user})
+						list = append(list, member{p, at.Key, r, so.words.shapes[at.Key.Shape], user})
 					}
 				}
 			}

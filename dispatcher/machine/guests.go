@@ -14,23 +14,22 @@ type bay struct{ buffers []*buffer }
 
 // follow has a buffer of guests met by the decisions that it is for while it has something to give.
 func (so *sorts) follow(b *buffer) {
-	s := so.state
 	if !b.shape.guest {
 		return
 	}
 	if !b.opened {
-		s.sorts.unfollow(b)
+		so.unfollow(b)
 		return
 	}
 	if b.shape.Need.Claims.Starts() {
-		s.sorts.open[b] = struct{}{}
+		so.open[b] = struct{}{}
 		return
 	}
 	at := b.shape.sort.Need.Place()
-	of := s.sorts.bays[at]
+	of := so.bays[at]
 	if of == nil {
 		of = &bay{}
-		s.sorts.bays[at] = of
+		so.bays[at] = of
 	}
 	if !slices.Contains(of.buffers, b) {
 		of.buffers = append(of.buffers, b)
@@ -38,19 +37,18 @@ func (so *sorts) follow(b *buffer) {
 }
 
 func (so *sorts) unfollow(b *buffer) {
-	s := so.state
 	if !b.shape.guest {
 		return
 	}
-	delete(s.sorts.open, b)
+	delete(so.open, b)
 	at := b.shape.sort.Need.Place()
-	of := s.sorts.bays[at]
+	of := so.bays[at]
 	if of == nil {
 		return
 	}
 	of.buffers = slices.DeleteFunc(of.buffers, func(o *buffer) bool { return o == b })
 	if len(of.buffers) == 0 {
-		delete(s.sorts.bays, at)
+		delete(so.bays, at)
 	}
 }
 

@@ -1,6 +1,11 @@
 package machine
 
-import "github.com/divvyhq/divvy/dispatcher/books"
+import (
+	"maps"
+	"slices"
+
+	"github.com/divvyhq/divvy/dispatcher/books"
+)
 
 // obstacle is what keeps the jobs of a leaf back; see books.Obstacle.
 type obstacle struct {
@@ -23,11 +28,9 @@ func (c *kind) keptBack() Refusal {
 }
 
 // firstOf is the lowest key; 0 if there is none, which is the root and no leaf.
-func firstOf[V any](leaves map[int]V) (first int) {
-	for leaf := range leaves {
-		if first == 0 || leaf < first {
-			first = leaf
-		}
+func firstOf[V any](leaves map[int]V) int {
+	if len(leaves) == 0 {
+		return 0
 	}
-	return first
+	return slices.Min(slices.Collect(maps.Keys(leaves)))
 }

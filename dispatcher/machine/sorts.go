@@ -19,7 +19,7 @@ import (
 // Such jobs are ready with a variant of their shape: the requirements of the log and what the claims ask of a slot
 // now (gate.Sort). All of a decision takes variants for shapes like others. Variants are never in the log.
 type sorts struct {
-	state *state
+	*state
 	bays  map[resource.Place]*bay // of guests: jobs that claims bind to a node,
 	open  map[*buffer]struct{}    // and jobs that start as a gang
 	nodes *gate.Nodes
@@ -100,11 +100,10 @@ func (b *buffer) log() ready.Key {
 
 // keyOf is where jobs of a party and a user are that are ready with a share and shape of the log; a nil party holds no claims.
 func (so *sorts) keyOf(log ready.Key, party *gate.Party, user string) ready.Key {
-	s := so.state
 	if party != nil {
-		log.Shape = s.words.variant(log.Shape, party.Sort())
+		log.Shape = so.words.variant(log.Shape, party.Sort())
 	}
-	if s.givesTurns(log.Share) {
+	if so.givesTurns(log.Share) {
 		log.User = user
 	}
 	return log
@@ -120,43 +119,40 @@ func (s *state) inOrder() []*buffer {
 
 // putReady makes jobs ready that hold the same claims. made: for the first time.
 func (so *sorts) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
-	s := so.state
-	b, err := s.buffer(s.sorts.keyOf(log, party, user))
+	b, err := so.buffer(so.keyOf(log, party, user))
 	if err != nil {
 		return err
 	}
-	if err := s.ready.Put(b.Key(), user, r); err != nil {
+	if err := so.ready.Put(b.Key(), user, r); err != nil {
 		return err
 	}
 	if party != nil {
 		party.Count(log, r.Jobs())
 	}
 	if made {
-		s.made(b, r.Jobs())
+		so.made(b, r.Jobs())
 	}
-	s.changed(b, false)
+	so.changed(b, false)
 	return nil
 }
 
 // claim follows an entry about claims.
 func (so *sorts) claim(e entry.Entry) error {
-	s := so.state
-	fx, err := s.claims.Apply(e, func(id shares.QueueID) string { return s.sorts.place(id, "").Queue })
+	fx, err := so.claims.Apply(e, func(id shares.QueueID) string { return so.place(id, "").Queue })
 	if err != nil {
 		return err
 	}
-	s.sorts.turn(fx)
+	so.turn(fx)
 	if _, fewer := e.(entry.Dropped); fewer {
-		s.eased++ // what is left of a gang may fit into the slots that wait
+		so.eased++ // what is left of a gang may fit into the slots that wait
 	}
 	return nil
 }
 
 // place is a node as claims know it.
 func (so *sorts) place(queue shares.QueueID, node string) resource.Place {
-	s := so.state
 	at := resource.Place{Node: node}
-	if q := s.site.Queues[queue]; q != nil {
+	if q := so.site.Queues[queue]; q != nil {
 		at.Queue = q.Name
 	}
 	return at
@@ -164,40 +160,38 @@ func (so *sorts) place(queue shares.QueueID, node string) resource.Place {
 
 // turn follows what an entry has made of claims: ready jobs go to where they belong now, and units are charged.
 func (so *sorts) turn(fx gate.Effects) {
-	s := so.state
-	s.sorts.charge(&fx)
+	so.charge(&fx)
 	for _, m := range fx.Moved {
-		user, _ := s.ready.User(m.Party.Task)
+		user, _ := so.ready.User(m.Party.Task)
 		for _, r := range m.Party.Ready {
-			to := s.sorts.keyOf(r.Key, m.Party, user)
+			to := so.keyOf(r.Key, m.Party, user)
 			from := to
-			from.Shape = s.words.variant(r.Key.Shape, m.From)
-			s.sorts.move(m.Party, from, to)
+			from.Shape = so.words.variant(r.Key.Shape, m.From)
+			so.move(m.Party, from, to)
 		}
 	}
 	for _, sort := range fx.Turned {
-		for _, sh := range s.words.bySort[sort.Text()] {
+		for _, sh := range so.words.bySort[sort.Text()] {
 			for _, b := range sh.own {
-				s.supplies.recountWanted(b, false)
-				s.check(b)
+				so.supplies.recountWanted(b, false)
+				so.check(b)
 			}
 		}
 	}
 	if fx.Costs {
-		s.supplies.recountCosts()
+		so.supplies.recountCosts()
 	}
 	if len(fx.Moved) > 0 || len(fx.Turned) > 0 || fx.Fewer {
-		s.eased++
+		so.eased++
 	}
-	s.sorts.sweep()
+	so.sweep()
 }
 
 // charge counts the units that claims take or give back.
 func (so *sorts) charge(fx *gate.Effects) {
-	s := so.state
 	for _, c := range fx.Charges {
-		if q := s.site.Queues[c.Queue]; q != nil {
-			s.supplies.Charge(c, &q.Queue)
+		if q := so.site.Queues[c.Queue]; q != nil {
+			so.supplies.Charge(c, &q.Queue)
 		}
 	}
 	fx.Charges = nil
@@ -205,26 +199,24 @@ func (so *sorts) charge(fx *gate.Effects) {
 
 // move puts the ready jobs of a party from one buffer into another.
 func (so *sorts) move(p *gate.Party, from, to ready.Key) {
-	s := so.state
 	if from == to {
 		return
 	}
-	b, err := s.buffer(to)
+	b, err := so.buffer(to)
 	if err != nil {
 		panic(err) // the variant was just made
 	}
 	for _, ids := range p.Spans() {
-		s.ready.Move(p.Task, from, to, ids.Low, ids.High)
+		so.ready.Move(p.Task, from, to, ids.Low, ids.High)
 	}
-	s.changed(s.buffers[from], false)
-	s.changed(b, false)
+	so.changed(so.buffers[from], false)
+	so.changed(b, false)
 }
 
 // sweep drops the buffers that have no job any more whose shape goes with them.
 func (so *sorts) sweep() {
-	s := so.state
-	for _, b := range s.sorts.spent {
-		if s.buffers[b.Key()] != b || b.Count() > 0 {
+	for _, b := range so.spent {
+		if so.buffers[b.Key()] != b || b.Count() > 0 {
 			continue
 		}
 		sh, same := b.shape, func(o *buffer) bool { return o == b }
@@ -233,21 +225,21 @@ func (so *sorts) sweep() {
 			b.group.buffers = slices.DeleteFunc(b.group.buffers, same)
 		}
 		if b.user != nil {
-			l := &s.leaves[b.leaf]
+			l := &so.leaves[b.leaf]
 			l.mine[b.user] = slices.DeleteFunc(l.mine[b.user], same)
 		}
-		s.sorts.unfollow(b)
-		s.drop(b)
+		so.unfollow(b)
+		so.drop(b)
 		if len(sh.own) > 0 {
 			continue
 		}
 		text, is := sh.sort.Text(), func(o *shape) bool { return o == sh }
 		sh.shapes = slices.DeleteFunc(sh.shapes, is)
-		delete(s.words.shapes, sh.id)
-		delete(s.words.variants, variantKey{sh.base.id, text})
-		if s.words.bySort[text] = slices.DeleteFunc(s.words.bySort[text], is); len(s.words.bySort[text]) == 0 {
-			delete(s.words.bySort, text)
+		delete(so.words.shapes, sh.id)
+		delete(so.words.variants, variantKey{sh.base.id, text})
+		if so.words.bySort[text] = slices.DeleteFunc(so.words.bySort[text], is); len(so.words.bySort[text]) == 0 {
+			delete(so.words.bySort, text)
 		}
 	}
-	s.sorts.spent = s.sorts.spent[:0]
+	so.spent = so.spent[:0]
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -90,26 +91,8 @@ func (v View) Leases(task int64, share shares.ShareID) []Lease {
 	return v.state.leases.Find(task, share)
 }
 
-// RunView is an attempt that runs.
-type RunView struct {
-	Job, Nonce     int64 // of its lease
-	Attempt, Shape int32
-	Share          shares.ShareID // that pays
-	Queue          shares.QueueID
-	Units          shares.Units
-	Age            time.Duration // since it began, or was granted where it has not: as of Now, to a Tick
-}
-
-// Running lists the attempts that have no order to end, in no order. It looks at every lease.
-func (v View) Running() iter.Seq[RunView] {
-	return func(yield func(RunView) bool) {
-		for job, l := range v.state.leases.Unordered() {
-			if !yield(RunView{job, l.Nonce, l.Attempt, l.Shape, l.Share, l.Queue, l.Units, v.Now.Sub(l.Since())}) {
-				return
-			}
-		}
-	}
-}
+// Running are the attempts that have no order to end, by job and in no order: see Run.Since. They are not to be changed.
+func (v View) Running() iter.Seq2[int64, *running.Run] { return v.state.leases.Unordered() }
 
 // UserView is how a user of a share stands in a pool.
 type UserView struct {

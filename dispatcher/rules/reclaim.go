@@ -203,9 +203,9 @@ func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOr
 		if !some {
 			return
 		}
-		for l := range v.Running() {
-			if cores := c.cores[l.Shape]; young.Wants(l.Queue, cores) && !ordered[fold.Fence{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] {
-				young.Add(retry.Candidate{JobID: l.Job, Attempt: l.Attempt, Nonce: l.Nonce, Age: l.Age,
+		for id, l := range v.Running() {
+			if cores := c.cores[l.Shape]; young.Wants(l.Queue, cores) && !ordered[fold.Fence{Job: id, Attempt: l.Attempt, Nonce: l.Nonce}] {
+				young.Add(retry.Candidate{JobID: id, Attempt: l.Attempt, Nonce: l.Nonce, Age: v.Now.Sub(l.Since()),
 					Running: retry.Running{QueueID: l.Queue, ShareID: l.Share, ShapeID: l.Shape, Cores: cores, Units: l.Units}})
 			}
 		}

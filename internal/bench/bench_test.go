@@ -42,11 +42,16 @@ func TestParsePgbench(t *testing.T) {
 		"no rate":      strings.Replace(pgbenchSays, "tps = ", "tips = ", 1),
 		"old rate":     strings.Replace(pgbenchSays, "without initial", "including", 1),
 		"not a number": strings.Replace(pgbenchSays, "10412.345678", "1.2.3", 1),
-		"no work":      strings.Replace(pgbenchSays, "52013", "0", 1),
 	} {
 		if _, err := parsePgbench(out); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+	// A round of no transactions ends with their number, and without a rate.
+	none, _, _ := strings.Cut(strings.Replace(pgbenchSays, "52013", "0", 1), "latency")
+	_, err = parsePgbench(none)
+	if why := (*unmeasured)(nil); !errors.As(err, &why) {
+		t.Errorf("no work: %v", err)
 	}
 	for found, want := range map[int64]float64{52013: r.tps, 51999: r.tps * 51999 / 52013, 51000: 0, 52014: 0, 0: 0} {
 		got, err := r.claims(found)
