@@ -127,7 +127,9 @@ func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reload
 				}
 			}
 		}
-		out.Leader, out.At = b.By, b.At
+		if out.At = b.At; !lease.Wishes(b) {
+			out.Leader = b.By
+		}
 	}
 	return nil
 }

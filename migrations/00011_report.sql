@@ -519,6 +519,7 @@ SELECT b.seq, e.i AS entry, b.at, b.by,
         WHEN 'c' THEN 'claimed' WHEN 'u' THEN 'unclaimed' WHEN 'j' THEN 'joined' WHEN 'd' THEN 'dropped' WHEN 'k' THEN 'took'
         WHEN 'P' THEN 'paused' WHEN 'R' THEN 'resumed' WHEN 'K' THEN 'killed' WHEN 'o' THEN 'placed' WHEN 'M' THEN 'moved' WHEN 'f' THEN 'closed'
         WHEN 'C' THEN 'capped' WHEN 'r' THEN 'reported' WHEN 'H' THEN 'holed' WHEN 'O' THEN 'owed' WHEN 'S' THEN 'stood' WHEN 'A' THEN 'asked' WHEN 'l' THEN 'lasting'
+        WHEN 'W' THEN 'wished' WHEN 'E' THEN 'heard'
         ELSE e.letter
     END AS kind,
     coalesce(g.job, x.job, s.job, (b.rare[r.n] ->> 'job')::bigint) AS job,

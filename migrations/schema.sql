@@ -2859,6 +2859,8 @@ CREATE VIEW report.ledger AS
             WHEN 'S'::text THEN 'stood'::text
             WHEN 'A'::text THEN 'asked'::text
             WHEN 'l'::text THEN 'lasting'::text
+            WHEN 'W'::text THEN 'wished'::text
+            WHEN 'E'::text THEN 'heard'::text
             ELSE e.letter
         END AS kind,
     COALESCE(g.job, x.job, s.job, ((b.rare[r.n] ->> 'job'::text))::bigint) AS job,

@@ -58,6 +58,8 @@ const (
 	KindStood     Kind = 'S'
 	KindAsked     Kind = 'A'
 	KindLasting   Kind = 'l'
+	KindWished    Kind = 'W'
+	KindHeard     Kind = 'E'
 )
 
 // KindOf is the letter of an entry.
@@ -204,6 +206,17 @@ type Leader struct {
 	Address string `json:"address"`
 }
 
+// Wished says that a daemon cannot reach the one that leads, and has it stop to lead soon.
+type Wished struct {
+	By int64 `json:"by"`
+}
+
+// Heard says that the daemon that wrote it leads no more from this batch on, and which jobs' leases were renewed while it did.
+type Heard struct {
+	All  bool    `json:"all"` // any may have been, and Jobs is empty
+	Jobs []int64 `json:"jobs"`
+}
+
 // Tick lets time pass: it is Now, the time of a batch that was appended before. Offered is what pilots offered lately and got no
 // jobs for, where that is more than nothing: targets are made with it.
 type Tick struct {
@@ -247,3 +260,5 @@ func (Owed) kind() Kind      { return KindOwed }
 func (Stood) kind() Kind     { return KindStood }
 func (Asked) kind() Kind     { return KindAsked }
 func (Lasting) kind() Kind   { return KindLasting }
+func (Wished) kind() Kind    { return KindWished }
+func (Heard) kind() Kind     { return KindHeard }

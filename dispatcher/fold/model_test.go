@@ -366,6 +366,9 @@ func (h *history) other(r *rapid.T) {
 		e := entry.Leader{Address: rapid.SampledFrom([]string{"a:1", "b:2"}).Draw(r, "address")}
 		h.add(e)
 		h.latest[Latest{Kind: entry.KindLeader}] = e
+	case 10: // nothing follows from them
+		h.add(entry.Wished{By: 2})
+		h.add(entry.Heard{Jobs: []int64{1}})
 	case 2:
 		e := entry.Polled{Queue: shares.QueueID(rapid.IntRange(1, 2).Draw(r, "queue")), Is: rapid.Bool().Draw(r, "is")}
 		h.add(e)

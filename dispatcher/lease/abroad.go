@@ -18,6 +18,8 @@ type abroad struct {
 	old    []uint64            // gone, in order
 	queue  foreigns
 	number uint64
+
+	unanswered bool // an ask had no answer in time, and no other one has since
 }
 
 // mostGone bounds how many pulls are remembered for whose answer nobody waits. Leases of one that is forgotten run out.
@@ -28,6 +30,7 @@ type foreign struct {
 	call  Call // of the caller here
 	pull  *machine.Pull
 	to    int64
+	ask   *Ask          // that waits until there is a leader to whom there is a way: then to is 0; nil: it was sent
 	until time.Duration // from then on the answer is Unavailable
 	no    uint64
 }
@@ -52,8 +55,7 @@ func (n *Node) forward(a *Ask) {
 	if a.Left {
 		if no, ok := n.abroad.calls[a.Call]; ok {
 			f := n.abroad.giveUp(no)
-			m := n.letter(f.to)
-			m.Asks = append(m.Asks, Ask{Call: Call{Number: no}, Left: true})
+			f.leave(&n.desk)
 		}
 		return
 	}
@@ -61,17 +63,24 @@ func (n *Node) forward(a *Ask) {
 	if n.replica != nil {
 		to = n.replica.tip.leader
 	}
-	if to == 0 || to == n.cfg.Daemon {
+	parked := n.replica != nil && !n.draining && n.turns.parks()
+	if !parked && (to == 0 || to == n.cfg.Daemon) {
 		n.answer(a.Call, Answer{Status: Unavailable})
 		return
 	}
 	b := &n.abroad
 	b.number++
+	n.turns.asks()
 	f := &foreign{call: a.Call, pull: a.Pull, to: to, until: n.now + a.Wait + n.cfg.Timing.Patience, no: b.number}
 	b.asks[b.number] = f
 	heap.Push(&b.queue, f)
 	if a.Pull != nil {
 		b.calls[a.Call] = b.number
+	}
+	if parked {
+		held := *a
+		f.to, f.ask = 0, &held
+		return
 	}
 	out := *a
 	out.Call = Call{Number: b.number} // the receiver knows from whom it is
@@ -126,20 +135,27 @@ func (b *abroad) answered(d *desk, from int64, a Answer) {
 	}
 }
 
+// leave tells who has the ask that nobody waits for its answer any more.
+func (f *foreign) leave(d *desk) {
+	if f.to != 0 {
+		m := d.letter(f.to)
+		m.Asks = append(m.Asks, Ask{Call: Call{Number: f.no}, Left: true})
+	}
+}
+
 // leave answers pulls, and tells who has them that nobody waits any more.
 func (b *abroad) leave(d *desk) {
 	for _, no := range slices.Sorted(maps.Keys(b.asks)) {
 		if f := b.asks[no]; f.pull != nil {
 			b.giveUp(no)
-			m := d.letter(f.to)
-			m.Asks = append(m.Asks, Ask{Call: Call{Number: no}, Left: true})
+			f.leave(d)
 			d.answer(f.call, Answer{Status: Unavailable})
 		}
 	}
 }
 
-// fail answers all asks: the daemon that had them leads no more.
-func (b *abroad) fail(d *desk) { b.lost(d, func(int64) bool { return true }) }
+// fail answers all asks that were sent: the daemon that had them leads no more.
+func (b *abroad) fail(d *desk) { b.lost(d, func(to int64) bool { return to != 0 }) }
 
 // lost answers those that were sent to some daemons, which are gone.
 func (b *abroad) lost(d *desk, gone func(to int64) bool) {
@@ -158,6 +174,7 @@ func (b *abroad) expire(d *desk) {
 			d.wakeBy(f.until)
 			return
 		} else if open {
+			b.unanswered = b.unanswered || f.to != 0
 			d.answer(b.giveUp(f.no).call, Answer{Status: Unavailable})
 		}
 		heap.Pop(&b.queue)

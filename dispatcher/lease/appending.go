@@ -96,10 +96,7 @@ func (l *leader) land(at time.Time) {
 	f := l.flight
 	f.batch.At = at
 	l.committed(f.batch, l.now)
-	for _, to := range l.peers {
-		m := l.letter(to)
-		m.Batches = append(m.Batches, f.batch)
-	}
+	l.push(l.peers, f.batch)
 	l.outbox.committed(&f.beside)
 	l.flight, l.confirmed = nil, max(l.confirmed, f.began)
 	if l.now-f.began >= l.cfg.Timing.Stopped {
@@ -111,7 +108,7 @@ func (l *leader) land(at time.Time) {
 		for _, lease := range p.leases {
 			l.leases.prolong(lease.Job, l.now+l.cfg.Timing.First)
 		}
-		if p.unheard && p.pull.Request == (entry.ID{}) && !l.outbox.spoil {
+		if p.unheard && p.pull.Request == (entry.ID{}) && !l.outbox.spoil && !l.turn.yielding {
 			for _, lease := range p.leases {
 				if lease, ok := l.live(keyOf(lease)); ok {
 					l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Returned})
@@ -138,8 +135,8 @@ func (l *leader) told(e Fetched) bool {
 		f.retry(l.now, l.cfg.Timing.Retry)
 		return true
 	case e.Batches[0].ID != f.batch.ID:
-		return false
+		return l.turn.heed(e.Batches)
 	}
 	l.land(e.Batches[0].At)
-	return len(e.Batches) == 1
+	return l.turn.heed(e.Batches[1:])
 }

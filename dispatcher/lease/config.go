@@ -46,6 +46,8 @@ type Timing struct {
 	Polled   time.Duration // for how long a pilot that does not ask any more counts as one of its queue
 	Stood    time.Duration // a leader says this often where pools stand, and when it begins, and when the site is another one
 	Gather   time.Duration // a leader looks for rows of the outbox at least this often
+	Wish     time.Duration // a follower without a way to the leader, whose asks wait for so long, wishes to lead
+	Turn     time.Duration // a leader heeds no wish before it has led for so long
 	Retry    time.Duration // pause before a batch is appended again; it doubles up to eight times as long
 }
 
@@ -68,6 +70,7 @@ func (t Timing) orDefault() Timing {
 		{&t.TTL, 3 * time.Minute}, {&t.First, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
 		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
 		{&t.Polled, 5 * time.Minute}, {&t.Stood, time.Minute}, {&t.Gather, 500 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
+		{&t.Wish, 3 * time.Second}, {&t.Turn, 2 * time.Second},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value

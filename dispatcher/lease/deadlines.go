@@ -3,6 +3,8 @@ package lease
 import (
 	"cmp"
 	"time"
+
+	"github.com/divvyhq/divvy/dispatcher/entry"
 )
 
 // deadlines knows when leases may expire, to the second: a timing wheel whose seconds are looked at as they come. Renewals write the due
@@ -17,6 +19,8 @@ type deadlines struct {
 	wheel map[int32][]int64
 	next  int32 // the first second that was not looked at
 	floor int32 // no lease is due before
+	rest  int32 // nor is one before this, unless it is stale
+	heard *heard
 	led   int32 // when this daemon came to lead
 
 	ttl     int32           // the default
@@ -37,7 +41,10 @@ func newDeadlines(now time.Duration) *deadlines {
 func second(t time.Duration) int32 { return int32((t + time.Second - 1) / time.Second) }
 
 // hold begins a lease that lasts until at.
-func (d *deadlines) hold(job int64, at time.Duration) { d.place(job, second(at)) }
+func (d *deadlines) hold(job int64, at time.Duration) {
+	d.place(job, second(at))
+	d.hear(job)
+}
 
 func (d *deadlines) place(job int64, at int32) {
 	at = max(at, d.next)
@@ -51,6 +58,7 @@ func (d *deadlines) last(job int64, ttl int32) {
 	if !live {
 		return
 	}
+	d.hear(job)
 	if ttl > 0 {
 		d.own[job] = ttl
 	} else {
@@ -64,7 +72,7 @@ func (d *deadlines) last(job int64, ttl int32) {
 // lead begins the time of a new leader: leases last for their own TTL, or for rest.
 func (d *deadlines) lead(now, rest time.Duration) {
 	d.led = second(now)
-	d.spare(now + rest)
+	d.rest = max(d.rest, second(now+rest))
 }
 
 // prolong lets a lease last until at.
@@ -82,6 +90,9 @@ func (d *deadlines) prolong(job int64, at time.Duration) {
 func (d *deadlines) drop(job int64) {
 	delete(d.due, job)
 	delete(d.own, job)
+	if d.heard != nil {
+		delete(d.heard.jobs, job)
+	}
 }
 
 // spare lets all leases last until at.
@@ -123,10 +134,41 @@ func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 
 // end is when a lease is over.
 func (d *deadlines) end(job int64, l due) int32 {
-	if ttl := d.own[job]; ttl > 0 {
-		return max(l.at, d.floor, d.led+ttl)
+	if d.stale(job) {
+		return max(l.at, d.floor)
 	}
-	return max(l.at, d.floor)
+	if ttl := d.own[job]; ttl > 0 {
+		return max(l.at, d.floor, d.rest, d.led+ttl)
+	}
+	return max(l.at, d.floor, d.rest)
+}
+
+// heard is what daemons that lead by turns have told each other of leases.
+type heard struct {
+	since int32           // the first farewell
+	jobs  map[int64]int32 // when the log last named them, if that was later
+}
+
+// farewell notes which leases a leader has heard of, that leads no more.
+func (d *deadlines) farewell(e entry.Heard) {
+	if d.heard == nil || e.All {
+		d.heard = &heard{d.next, map[int64]int32{}}
+	}
+	for _, job := range e.Jobs {
+		d.hear(job)
+	}
+}
+
+// hear notes that the log names a lease.
+func (d *deadlines) hear(job int64) {
+	if _, live := d.due[job]; live && d.heard != nil {
+		d.heard.jobs[job] = d.next
+	}
+}
+
+// stale says of a lease that no leader has heard of it for long: a change of leader does not renew it.
+func (d *deadlines) stale(job int64) bool {
+	return d.heard != nil && d.next-max(d.heard.since, d.heard.jobs[job]) >= 3*cmp.Or(d.own[job], d.ttl)
 }
 
 // lookAtMost bounds how many leases one step looks at: a million leases that a takeover made due in one second take 250 steps.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/tally"
 )
 
@@ -40,6 +41,14 @@ func (d *desk) answer(call Call, a Answer) {
 	}
 	m := d.letter(call.Daemon)
 	m.Answers = append(m.Answers, a)
+}
+
+// push tells other daemons of a batch.
+func (d *desk) push(to []int64, b entry.Batch) {
+	for _, to := range to {
+		m := d.letter(to)
+		m.Batches = append(m.Batches, b)
+	}
 }
 
 // wakeBy asks for a step at a time, or before.

@@ -16,10 +16,11 @@
 //  3. An answer leaves after the batches on which it rests are committed.
 //  4. An answer that a newer leader could contradict (no job, a lease is kept or lost, the same leases again) also needs proof that there is
 //     none: an append of this leader was committed and had begun less than Fresh ago, or began after the question came. Nobody claims the lead
-//     before Silence, which is longer.
+//     before Silence, which is longer, or the leader's farewell, after which it proves nothing.
 //  5. (job, attempt, nonce) is the fence. Renewals and ends of any other change nothing.
 //  6. No lease expires before its TTL is over since its grant, its last renewal, a change of leader, or a time in which this daemon stood
 //     still or could not append, nor while its end waits for room. Deadlines are by the monotonic clock of the leader and are nowhere else.
+//     Where daemons lead by turns, a lease that no leader has heard of for three TTL is not renewed by a change of leader.
 //     TTLs that renewals ask for are in the log with Started or Lasting, and in the tables, so a new leader knows them.
 //  7. The same end again has the same answer; the same request again has the same leases while one of them is live.
 //  8. Nothing takes time in the number of leases, but for Reloaded.
@@ -32,6 +33,17 @@
 // Leader entry behind the newest batch that it has. Whoever is wrong finds the seq taken and reads on. After a gap in its own steps a
 // daemon listens for the whole Silence again: it was itself that was away. A daemon that is the only one that is open (Config.Alone) claims at
 // its start without a Silence: nobody is there who could be contradicted.
+//
+// # Turns
+//
+// Daemons that reach the log and not each other lead by turns. A follower whose asks wait for Wish, and that hears nothing of the leader (or has no
+// answers), appends Wished behind the newest batch, and keeps further asks of its own. The leader finds its seq taken, appends what it has in
+// flight behind the wish, and, once it has led for Turn, appends its last batch: Heard is its farewell. Pulls that wait by then are told
+// that there is no job. Whoever wished first claims as soon as it sees the farewell; without one it takes a Silence, as ever. A wish says nothing of who
+// leads, and does not count as hearing a leader.
+//
+// The farewell names the jobs whose leases were renewed in the turn, so that those of pilots that are gone end though each turn renews all. The first one
+// names none, and all count as named with it; a change of leader without a farewell ends that.
 //
 // # Intake
 //

@@ -18,7 +18,7 @@ func (n *Node) listen() {
 		if !r.busy && r.next <= n.now {
 			n.reload()
 		}
-		n.wakeBy(r.next)
+		r.wake(&n.desk)
 		return
 	}
 	n.replica.leases.over(n.now, n.cfg.Timing.TTL, lookAtMost)
@@ -26,18 +26,27 @@ func (n *Node) listen() {
 		r.busy, r.due = true, false
 		n.emit(Read{n.replica.tip.seq})
 	}
-	n.wakeBy(r.next)
+	r.wake(&n.desk)
 	if c := n.claim; c != nil {
 		n.claimAgain(c)
 		return
 	}
-	if n.draining {
+	if n.draining || r.busy {
 		return
 	}
-	if at := r.heard + n.silence(); !r.busy && (n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone()) {
-		n.claimLead() // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
+	if at := r.heard + n.silence(); n.now >= at || n.replica.tip.leader == n.cfg.Daemon || n.alone() || n.turns.called() {
+		n.appendOne(entry.Leader{Address: n.cfg.Address}) // the log says that this daemon leads, and it does not: it was deposed by a failover, or its claim was in doubt
 	} else {
 		n.wakeBy(at)
+		n.turns.wish()
+	}
+}
+
+// wake asks for a step when the next read is due. The answer to one that is under way is a step itself: until then all times that it
+// could be woken by may be past, and it would make steps without a pause.
+func (r *reader) wake(d *desk) {
+	if !r.busy {
+		d.wakeBy(r.next)
 	}
 }
 
@@ -52,11 +61,11 @@ func (n *Node) silence() time.Duration {
 	return full - full/4*time.Duration(h.Sum32()%64)/64
 }
 
-// claimLead appends a Leader entry behind the newest batch that is known.
-func (n *Node) claimLead() {
+// appendOne appends an entry behind the newest batch that is known.
+func (n *Node) appendOne(e entry.Entry) {
 	n.company = true
 	tip := &n.replica.tip
-	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{entry.Leader{Address: n.cfg.Address}}}
+	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{e}}
 	n.claim = &claim{batch: b, began: n.now, pause: n.cfg.Timing.Retry}
 	n.emit(Append{Batch: b})
 }
@@ -109,7 +118,9 @@ func (n *Node) follow(batches []entry.Batch) {
 			if !n.apply(b) {
 				return
 			}
-			n.reader.heard, n.reader.next = n.now, n.now+n.cfg.Timing.Poll
+			if n.reader.next = n.now + n.cfg.Timing.Poll; !Wishes(b) { // a wish says nothing of a leader
+				n.reader.heard = n.now
+			}
 		case b.Seq <= tip.seq+1: // a failover lost what is known here
 			n.reload()
 			return
@@ -128,8 +139,12 @@ func (n *Node) apply(b entry.Batch) bool {
 		n.reload()
 		return false
 	}
+	if Wishes(b) {
+		n.turns.wishes(b.By)
+	}
 	if n.replica.tip.leader != was {
 		n.abroad.fail(&n.desk)
+		n.turns.another()
 	}
 	return true
 }
@@ -196,12 +211,13 @@ func (n *Node) received(e Received) {
 	for _, a := range e.Message.Answers {
 		n.abroad.answered(&n.desk, e.From, a)
 	}
+	n.turns.reached(&e)
 	if n.lead != nil || n.replica == nil {
 		return
 	}
 	n.follow(e.Message.Batches)
 	// One that comes late finds another leader, and does nothing: nobody claims while a leader may be fresh.
 	if e.Message.HandOn && n.replica != nil && n.replica.tip.leader == e.From && n.claim == nil && !n.draining {
-		n.claimLead()
+		n.appendOne(entry.Leader{Address: n.cfg.Address})
 	}
 }

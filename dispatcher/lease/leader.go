@@ -29,6 +29,7 @@ type leader struct {
 	confirmed time.Duration // when the newest append that was committed had begun
 	ticked    time.Duration // when a tick was last decided
 	stand     time.Duration // when it says next where pools stand
+	turn      turn
 }
 
 // flight is a batch on its way to the log.
@@ -61,14 +62,16 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(cfg.Class), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{}, confirmed: began}
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(cfg.Class), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{},
+		confirmed: began}
+	l.turn = turn{leader: l, began: d.now}
 	cfg.Led()
 	l.line.eased = r.machine.Eased()
 	for _, q := range cfg.Polled(r.machine) {
 		l.supply.polled[q] = d.now
 	}
 	l.leases.lead(d.now, cfg.Timing.Rest)
-	l.leases.ttl, l.leases.renewed = second(cfg.Timing.TTL), func(age int32) { d.counted.Age(float64(age)) }
+	l.leases.renewed = func(age int32) { d.counted.Age(float64(age)) }
 	return l
 }
 
@@ -89,7 +92,7 @@ func (l *leader) rests() int64 {
 }
 
 // fresh says whether no other daemon can lead, see invariant 4.
-func (l *leader) fresh() bool { return l.now-l.confirmed < l.cfg.Timing.Fresh }
+func (l *leader) fresh() bool { return !l.turn.yielding && l.now-l.confirmed < l.cfg.Timing.Fresh }
 
 // add applies an entry, which becomes part of the next batch.
 func (l *leader) add(e entry.Entry) error {
@@ -159,10 +162,16 @@ func (l *leader) depose() {
 		l.take(p)
 		l.reply(held{pull: p}, Answer{Status: Unavailable})
 	}
-	for _, w := range l.late.asks {
+	l.late.dismiss(l)
+}
+
+// dismiss answers asks of which nothing is decided yet.
+func (t *late) dismiss(l *leader) {
+	for _, w := range t.asks {
 		l.answer(w.ask.Call, Answer{Status: Unavailable})
 	}
 	for _, call := range sortedCalls(l.looks) {
 		l.answer(call, Answer{Status: Unavailable})
 	}
+	*t, l.looks = late{}, map[Call]*looked{}
 }

@@ -23,6 +23,7 @@ type Node struct {
 	draining bool
 	stepped  time.Duration // when the step before was
 	begun    bool
+	turns    turns
 	company  bool // it has claimed, or heard of another daemon: it listens for a Silence before it claims
 }
 
@@ -46,6 +47,7 @@ type claim struct {
 func New(cfg Config) *Node {
 	n := &Node{cfg: cfg.orDefault(), abroad: newAbroad(), windows: map[int64]*window{}}
 	n.post = map[int64]*Message{}
+	n.turns.Node = n
 	return n
 }
 
@@ -118,7 +120,7 @@ func (n *Node) take(e Event) {
 
 // ask answers a caller, or has the leader answer.
 func (n *Node) ask(a *Ask) {
-	if n.lead == nil || n.draining {
+	if n.lead == nil || n.draining || n.lead.turn.yielding && !a.Left {
 		n.forward(a)
 		return
 	}
@@ -155,9 +157,12 @@ func (n *Node) pass() {
 	if n.lead != nil {
 		n.lead.outbox.close = n.draining
 		n.lead.pass()
-		if n.lead.outbox.spoil && n.lead.flight == nil {
+		switch {
+		case n.lead.outbox.spoil && n.lead.flight == nil:
 			n.depose() // all that was decided before is in the log
-		} else {
+		case n.lead.turn.yielding:
+			n.stepDown()
+		default:
 			n.handOn()
 		}
 	}
@@ -169,6 +174,14 @@ func (n *Node) pass() {
 
 // pass decides, appends and answers.
 func (l *leader) pass() {
+	if l.turn.ends() {
+		l.turn.yield()
+	}
+	if l.turn.yielding {
+		l.release()
+		l.depart()
+		return
+	}
 	if !l.outbox.spoil {
 		l.tick()
 		l.expire()
@@ -213,11 +226,14 @@ func (n *Node) appended(e Appended) {
 	case e.Err == nil && n.replica != nil && n.replica.follows(&c.batch):
 		c.batch.At = e.At
 		n.claim = nil
-		if n.apply(c.batch) {
+		if n.apply(c.batch) && Wishes(c.batch) {
+			n.push(n.peers, c.batch)
+		} else if n.replica != nil {
 			n.lead = lead(&n.desk, n.replica, &n.cfg, c.began)
 			n.lead.peers = n.peers
 			n.abroad.fail(&n.desk)
-			n.push(c.batch)
+			n.push(n.peers, c.batch)
+			n.turns.serve()
 		}
 	case e.Err == nil:
 		n.claim = nil // what it has read meanwhile is newer
@@ -233,14 +249,6 @@ func (n *Node) appended(e Appended) {
 	}
 }
 
-// push tells the other daemons of a batch.
-func (n *Node) push(b entry.Batch) {
-	for _, to := range n.peers {
-		m := n.letter(to)
-		m.Batches = append(m.Batches, b)
-	}
-}
-
 // depose drops all that was decided and is not in the log, and whatever rests on it.
 func (n *Node) depose() {
 	n.lead.depose()
@@ -250,7 +258,7 @@ func (n *Node) depose() {
 
 // reload asks for a machine made of the tables.
 func (n *Node) reload() {
-	n.replica, n.claim = nil, nil
+	n.replica, n.claim, n.turns.wished = nil, nil, false
 	n.reader = reader{busy: true, heard: n.now}
 	n.emit(Reload{})
 }

@@ -113,13 +113,15 @@ func (l *leader) expire() {
 	if !l.fresh() {
 		return
 	}
-	if room := l.cfg.Bounds.Expiries - l.next.lost; room > 0 {
-		for _, job := range l.leases.over(l.now, 0, room) {
-			if lease, ok := l.machine.Lease(job); ok {
-				l.next.lost++
-				l.counted.Expired++
-				l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Lost})
-			}
+	room := l.cfg.Bounds.Expiries - l.next.lost
+	if room <= 0 {
+		return // the commit of what is in flight makes room, and is a step
+	}
+	for _, job := range l.leases.over(l.now, 0, room) {
+		if lease, ok := l.machine.Lease(job); ok {
+			l.next.lost++
+			l.counted.Expired++
+			l.endLease(lease, End{Key: keyOf(lease), Outcome: entry.Lost})
 		}
 	}
 	l.wakeBy(l.leases.wake())

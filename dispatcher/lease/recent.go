@@ -78,6 +78,18 @@ func (r *recent) request(id entry.ID) {
 	r.at = (r.at + 1) % len(r.past)
 }
 
+// shift notes that all after seq are in the batch after the one that was thought.
+func (r *recent) shift(seq int64) {
+	for i := len(r.order) - 1; i >= 0; i-- {
+		e := r.ends[r.order[i]]
+		if e.seq <= seq {
+			return
+		}
+		e.seq++
+		r.ends[r.order[i]] = e
+	}
+}
+
 // folded forgets the ends of batches up to seq: the tables have them.
 func (r *recent) folded(seq int64) {
 	n := 0

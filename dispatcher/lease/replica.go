@@ -13,7 +13,7 @@ type tip struct {
 	id     entry.ID
 	at     time.Time
 	known  time.Duration // when this daemon came to know of it
-	leader int64         // who wrote it, and so leads
+	leader int64         // who leads; 0: nobody does, or it is not known
 }
 
 // replica is what a daemon makes of the log, whether it leads or not.
@@ -34,6 +34,7 @@ func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 	if r.TTLs != nil {
 		n.leases.own = r.TTLs
 	}
+	n.leases.ttl = second(cfg.Timing.TTL)
 	for _, id := range r.Over {
 		n.recent.request(id)
 	}
@@ -63,7 +64,14 @@ func (r *replica) advance(b entry.Batch, now, due time.Duration) error {
 
 // committed makes a batch the tip whose entries the machine has already.
 func (r *replica) committed(b entry.Batch, now time.Duration) {
-	r.tip = tip{b.Seq, b.ID, b.At, now, b.By}
+	leader := b.By
+	switch {
+	case Wishes(b):
+		leader = r.tip.leader
+	case yields(b):
+		leader = 0
+	}
+	r.tip = tip{b.Seq, b.ID, b.At, now, leader}
 	r.machine.Reach(b.Seq, b.ID)
 	r.heard(b)
 }
@@ -77,6 +85,12 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 		if e.Request != (entry.ID{}) {
 			r.recent.reused(e.Request)
 		}
+	case entry.Leader:
+		if r.tip.leader != 0 { // nobody knows of what the one before has heard
+			r.leases.heard = nil
+		}
+	case entry.Heard:
+		r.leases.farewell(e)
 	case entry.Adopted, entry.Tick:
 		r.told(e)
 	case entry.Started:

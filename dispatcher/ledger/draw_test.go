@@ -36,7 +36,8 @@ var anyEntry = rapid.OneOf(drawn[entry.Granted](), drawn[entry.Granted](), drawn
 	drawn[entry.Expected](), drawn[entry.Shaped](), drawn[entry.Bounded](), drawn[entry.Polled](), drawn[entry.Moved](),
 	drawn[entry.Claimed](), drawn[entry.Unclaimed](), drawn[entry.Joined](), drawn[entry.Dropped](), drawn[entry.Took](), drawn[entry.Asked](),
 	drawn[entry.Paused](), drawn[entry.Resumed](), drawn[entry.Placed](), drawn[entry.Closed](), drawn[entry.Capped](), drawn[entry.Reported](), drawn[entry.Holed](),
-	drawn[entry.Owed](), drawn[entry.Stood](), drawn[entry.Lasting]())
+	drawn[entry.Owed](), drawn[entry.Stood](), drawn[entry.Lasting](),
+	drawn[entry.Wished](), drawn[entry.Heard]())
 
 // drawEntries draws the entries of a batch; many are like an earlier one but for their job, as in real batches.
 func drawEntries(r *rapid.T) (entries []entry.Entry) {

@@ -40,6 +40,8 @@ var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, 
 	entry.KindStood:     decode[entry.Stood],
 	entry.KindAsked:     decode[entry.Asked],
 	entry.KindLasting:   decode[entry.Lasting],
+	entry.KindWished:    decode[entry.Wished],
+	entry.KindHeard:     decode[entry.Heard],
 }
 
 // PackRare makes one text of entries: a JSON list with an object an entry, whose only key is its letter. The outbox keeps entries

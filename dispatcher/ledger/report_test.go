@@ -96,6 +96,10 @@ func shown(e entry.Entry) (v reported) {
 		v.Kind = "leader"
 	case entry.Tick:
 		v.Kind = "tick"
+	case entry.Wished:
+		v.Kind = "wished"
+	case entry.Heard:
+		v.Kind = "heard"
 	case entry.Claimed:
 		v.Kind = "claimed"
 		if e.Task != 0 {

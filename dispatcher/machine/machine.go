@@ -81,7 +81,7 @@ func (m *Machine) Apply(e entry.Entry) error {
 		}
 	case entry.Claimed, entry.Unclaimed, entry.Joined, entry.Dropped, entry.Took:
 		err = m.sorts.claim(e)
-	case entry.Leader, entry.Asked:
+	case entry.Leader, entry.Asked, entry.Wished, entry.Heard:
 	default:
 		err = fmt.Errorf("%T: this version has no such entry", e)
 	}

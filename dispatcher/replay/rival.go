@@ -63,7 +63,7 @@ func (r *rival) catchUp(entries []entry.Entry, t *Turn) {
 func (r *rival) follow(entries []entry.Entry) {
 	for _, e := range entries {
 		switch e := e.(type) {
-		case entry.Granted, entry.Took, entry.Started, entry.Lasting, entry.Revoked: // grants are decided; nothing follows from the others
+		case entry.Granted, entry.Took, entry.Started, entry.Lasting, entry.Wished, entry.Heard, entry.Revoked: // grants are decided; nothing follows from the others
 		case entry.Adopted:
 			_ = r.adopt(*e.Site)
 		case entry.Ended:

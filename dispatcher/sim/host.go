@@ -23,6 +23,7 @@ type host struct {
 	paused   int      // faults that hold it
 	compared entry.ID // the batch at which its state was last found right
 	freeze   bool
+	idle     int            // steps for nothing, one after the other
 	midst    int            // it crashes with its next effects, of which one less leave; 0: it does not
 	frozen   []lease.Effect // held back between a step and its effects
 
@@ -46,7 +47,7 @@ func (h *host) start() {
 	h.calls, h.inbox, h.frozen, h.due = map[uint64]func(lease.Answer){}, nil, nil, false
 	h.core = h.wiring.Core(lease.Config{
 		Daemon: h.daemon, Address: "host", Draw: h.id,
-		Timing: lease.Timing{TTL: ttl, Grace: grace, Stopped: stopped},
+		Timing: lease.Timing{TTL: h.plan.ttl(), Grace: grace, Stopped: stopped},
 		End:    h.end, Alone: h.alone,
 	})
 	for _, o := range h.hosts {
@@ -131,6 +132,7 @@ func (h *host) step() {
 	led := h.core.Leads()
 	effects := h.attempt(events)
 	h.note(uint64(h.no), uint64(len(events)), uint64(len(effects)))
+	h.rests(events, effects)
 	if h.core.Leads() != led {
 		h.say("daemon %d leads: %v", h.daemon, !led)
 		h.seen.Leads++
@@ -148,6 +150,22 @@ func (h *host) step() {
 	h.effect(effects)
 	if h.steps%4 == 0 {
 		h.compare()
+	}
+}
+
+// mostIdle bounds how many steps a daemon makes at once that begin with nothing and bring nothing.
+const mostIdle = 20
+
+// rests judges whether a daemon that has nothing to do waits until something happens, or until a time that is to come.
+func (h *host) rests(events []lease.Event, effects []lease.Effect) {
+	h.idle++
+	if len(events) > 0 || len(effects) > 1 {
+		h.idle = 0
+	} else if w, ok := effects[0].(lease.Wake); !ok || w.At > h.local() {
+		h.idle = 0
+	}
+	if h.idle > mostIdle {
+		h.violate("daemon %d makes %d steps for nothing, one after the other", h.daemon, h.idle)
 	}
 }
 
@@ -298,6 +316,11 @@ func (h *host) startAgain() {
 	}
 }
 
+// parted says whether two hosts cannot reach each other.
+func (w *world) parted(a, b int) bool {
+	return w.plan.Groups > 0 && w.now < w.plan.Span && a%w.plan.Groups != b%w.plan.Groups
+}
+
 // network is between daemons.
 type network struct {
 	loss, twice float64
@@ -311,6 +334,9 @@ func (w *world) post(from *host, s lease.Send) {
 		return
 	}
 	to, daemon, sender := w.hosts[i], s.To, from.daemon
+	if w.parted(from.no, i) {
+		return
+	}
 	copies := 1
 	if w.delays.Float64() < w.net.twice {
 		copies = 2

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -22,7 +24,8 @@ type pilot struct {
 	pulls   int
 	home    int
 	running []*run
-	healthy bool // it does what pilots should from now on
+	healthy bool          // it does what pilots should from now on
+	asked   time.Duration // when it first asked what was not answered yet; 0: nothing
 }
 
 // run is an attempt that the pilot runs.
@@ -37,6 +40,9 @@ func (r *run) key() lease.Key {
 	return lease.Key{Job: r.lease.Job, Attempt: r.lease.Attempt, Nonce: r.lease.Nonce}
 }
 
+// mostStarved is after how long an ask is answered at the latest though daemons do not reach each other: a turn of each of three, and one more.
+const mostStarved = 15 * time.Second
+
 // patience is how long a pilot waits for an answer.
 const patience = 2500 * time.Millisecond
 
@@ -44,7 +50,12 @@ const patience = 2500 * time.Millisecond
 func (p *pilot) host() *host { return p.hosts[p.home] }
 
 // elsewhere has it ask another one.
-func (p *pilot) elsewhere() { p.home = p.random.IntN(len(p.hosts)) }
+func (p *pilot) elsewhere() {
+	to := p.random.IntN(len(p.hosts))
+	if !p.parted(p.home, to) {
+		p.home = to
+	}
+}
 
 func (p *pilot) pause() time.Duration {
 	return 100*time.Millisecond + upTo(p.random, 700*time.Millisecond)
@@ -54,7 +65,9 @@ func (p *pilot) pause() time.Duration {
 func (p *pilot) dead() bool { return p.Dies > 0 && p.now > p.Dies && p.no < 1000 }
 
 // silent says whether it does nothing for now.
-func (p *pilot) silent() bool { return p.Silent > 0 && p.now > p.Silent && p.now < p.Silent+2*ttl }
+func (p *pilot) silent() bool {
+	return p.Silent > 0 && p.now > p.Silent && p.now < p.Silent+2*p.plan.ttl()
+}
 
 // queueID is what daemons call a queue.
 func queueID(queue int) shares.QueueID { return shares.QueueID(queue + 1) }
@@ -72,13 +85,33 @@ func (p *pilot) pull() {
 	p.ask(pull, nil)
 }
 
+// starves judges for how long a pilot asks in vain where daemons do not reach each other. For how long the ask waits that is answered is its own affair.
+func (p *pilot) starves(pull *machine.Pull, a lease.Answer, ok bool, called time.Duration) {
+	until, answered := p.now, ok && a.Status != lease.Unavailable
+	if answered {
+		until = called
+	}
+	if p.plan.Groups > 0 && p.asked > 0 && until-p.asked > mostStarved {
+		p.violate("pull %s has no answer for %v", pull.Pilot, until-p.asked)
+	}
+	if answered {
+		p.asked = 0
+	}
+}
+
 // ask says a pull, until it is answered if it may be said again. Before are the leases that it was answered with already.
 func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	h, called := p.host(), p.now
 	wait := p.Wait
+	if before == nil {
+		p.asked = cmp.Or(p.asked, p.now)
+	}
 	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
 		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases)))
 		told := told{pilot: pull.Pilot, called: called, at: p.now}
+		if before == nil {
+			p.starves(pull, a, ok, called)
+		}
 		switch {
 		case ok && a.Status == lease.NoJob:
 			p.seen.None++
@@ -101,7 +134,7 @@ func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 		}
 		if a.Status == lease.Done && ok && len(a.Leases) > 0 {
 			if pull.Request != (entry.ID{}) && p.random.Float64() < p.Again {
-				p.after(upTo(p.random, ttl), func() { p.ask(pull, a.Leases) })
+				p.after(upTo(p.random, p.plan.ttl()), func() { p.ask(pull, a.Leases) })
 			}
 			p.begin(a.Leases)
 			return
@@ -137,7 +170,7 @@ func (p *pilot) renew(runs []*run) {
 		return
 	}
 	if p.silent() {
-		p.after(p.Silent+2*ttl-p.now, func() { p.renew(runs) })
+		p.after(p.Silent+2*p.plan.ttl()-p.now, func() { p.renew(runs) })
 		return
 	}
 	renewals := make([]lease.Renewal, len(runs))
@@ -174,7 +207,7 @@ func (p *pilot) end(r *run) {
 		return
 	}
 	if p.silent() {
-		p.after(p.Silent+2*ttl-p.now, func() { p.end(r) })
+		p.after(p.Silent+2*p.plan.ttl()-p.now, func() { p.end(r) })
 		return
 	}
 	called := p.now
@@ -191,7 +224,7 @@ func (p *pilot) end(r *run) {
 		if first := !r.over; first {
 			r.over = true
 			if p.random.Float64() < p.Again {
-				p.after(upTo(p.random, 2*ttl), func() { p.end(r) })
+				p.after(upTo(p.random, 2*p.plan.ttl()), func() { p.end(r) })
 			}
 			p.again()
 		}
@@ -204,4 +237,19 @@ func (p *pilot) again() {
 		p.running = nil
 		p.after(upTo(p.random, 200*time.Millisecond), p.pull)
 	}
+}
+
+// runs says whether the pilot runs an attempt.
+func (p *pilot) runs(k lease.Key) bool {
+	return slices.ContainsFunc(p.running, func(r *run) bool { return r.key() == k && !r.over })
+}
+
+// pilotOf is the pilot that named a pull so.
+func (w *world) pilotOf(name string) *pilot {
+	for _, p := range w.pilots {
+		if strings.HasPrefix(name, fmt.Sprintf("%d.", p.no)) {
+			return p
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -80,10 +81,15 @@ type Plan struct {
 	Slots   [2]int        // of the queues; 0: no limit
 	Loss    float64       // of messages between daemons
 	Twice   float64       // of them
+	TTL     time.Duration // of leases; 0: ttl
+	Groups  int           // of hosts that cannot reach the hosts of the others before Span, nor can their pilots; 0: all reach each other
 	Deeds   []Deed
 	Habits  []Habit
 	Faults  []Fault
 }
+
+// ttl is that of leases.
+func (p *Plan) ttl() time.Duration { return cmp.Or(p.TTL, ttl) }
 
 // stream is a source of random numbers for one purpose.
 func stream(seed uint64, purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) } //nolint:gosec // a history is to be repeated

@@ -7,9 +7,9 @@ import (
 
 // Seen counts what happened, so that tests can see that a simulation is worth something.
 type Seen struct {
-	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost int
-	Register                                                             int // operations for porcupine
-	History                                                              []Op
+	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost, Stale int
+	Register                                                                    int // operations for porcupine
+	History                                                                     []Op
 }
 
 // Op is an operation on the lease of a job, as pilots and the log saw it.

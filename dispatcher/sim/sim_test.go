@@ -110,6 +110,7 @@ func (s *Seen) add(o Seen) {
 	s.Renewed += o.Renewed
 	s.Ended += o.Ended
 	s.Lost += o.Lost
+	s.Stale += o.Stale
 	s.Register += o.Register
 }
 

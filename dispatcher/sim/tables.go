@@ -56,7 +56,9 @@ func (t *Tables) Machine(seq int64) lease.Reloaded {
 		if r.Err = advance(r.Machine, b); r.Err != nil {
 			return r
 		}
-		r.At, r.Leader = b.At, b.By
+		if r.At = b.At; !lease.Wishes(b) {
+			r.Leader = b.By
+		}
 		for _, e := range b.Entries {
 			if g, ok := e.(entry.Granted); ok {
 				r.Over = append(r.Over, g.Request) // those that did not end are answered before

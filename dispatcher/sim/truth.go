@@ -13,19 +13,20 @@ import (
 // truth is what the log says, by a model that knows nothing of the machine but its entries. It judges each batch as it is committed.
 type truth struct {
 	*world
-	machine lease.Machine // the log replayed, to compare states
-	batches []entry.Batch
-	ranges  []entry.Enqueued
-	jobs    map[int64]*jobTruth
-	leases  map[lease.Key]*leaseTruth
-	held    [2]int
-	ready   int
-	time    time.Time // of the last tick
-	leader  time.Duration
-	supply  []supply
-	decided map[lease.Key]time.Duration // when a daemon decided that a lease is lost
-	leapt   bool
-	outage  outage
+	machine   lease.Machine // the log replayed, to compare states
+	batches   []entry.Batch
+	ranges    []entry.Enqueued
+	jobs      map[int64]*jobTruth
+	leases    map[lease.Key]*leaseTruth
+	held      [2]int
+	ready     int
+	time      time.Time // of the last tick
+	leader    time.Duration
+	farewells bool // daemons have led by turns
+	supply    []supply
+	decided   map[lease.Key]time.Duration // when a daemon decided that a lease is lost
+	leapt     bool
+	outage    outage
 
 	sum sum
 
@@ -211,6 +212,8 @@ func (t *truth) apply(b entry.Batch) {
 			}
 		case entry.Leader:
 			t.leader = t.world.now
+		case entry.Heard:
+			t.farewells = true
 		case entry.Tick:
 			if e.Now.Before(t.time) || e.Now.After(b.At) {
 				t.violate("batch %d: the time %v is before %v or after the batch", b.Seq, e.Now, t.time)
@@ -283,7 +286,10 @@ func (t *truth) end(e entry.Ended, seq int64) {
 // lost judges whether a lease was lost too early.
 func (t *truth) lost(k lease.Key, l *leaseTruth) {
 	t.seen.Lost++
-	at, patience := t.decided[k], ttl
+	at, patience := t.decided[k], t.plan.ttl()
+	if p := t.world.pilotOf(l.Pilot); t.plan.Groups > 0 && p != nil && !p.dead() && !(p.Silent > 0 && t.world.now > p.Silent) && p.runs(k) {
+		t.violate("lease %+v is lost, and its pilot renews it", k)
+	}
 	if t.leapt {
 		patience = grace // whoever believes to have slept waits for so long
 	}
@@ -296,6 +302,8 @@ func (t *truth) lost(k lease.Key, l *leaseTruth) {
 		t.violate("lease %+v is lost %v after a renewal that was answered", k, at-l.heard)
 	case at > t.outage.begin+2*time.Second && at < t.outage.end+time.Duration(float64(grace)*(1-2*drift)):
 		t.violate("lease %+v is lost %v after a time in which nothing could be appended", k, at-t.outage.end)
+	case at < t.leader+least && t.farewells && at >= max(l.began, l.heard)+3*least:
+		t.seen.Stale++
 	case at < t.leader+least:
 		t.violate("lease %+v is lost %v after a change of leader", k, at-t.leader)
 	}

@@ -20,7 +20,7 @@ type variant struct {
 }
 
 // wanted is what must be said of some variants, which other checks find as well.
-var wanted = map[string]string{"none-from-stale": "there is no job", "away-is-none": "there is no job", "handed-on-twice": "said once"}
+var wanted = map[string]string{"none-from-stale": "there is no job", "away-is-none": "there is no job", "handed-on-twice": "said once", "wakes-while-it-reads": "for nothing"}
 
 const forever = 1000 * time.Hour
 
@@ -255,6 +255,7 @@ var variants = []variant{
 		w.Core = func(cfg lease.Config) Core { return &renewing{Core: lease.New(cfg)} }
 	}},
 	{"row-taken-twice", "", takeTwice},
+	{"wakes-while-it-reads", "", wakeWhileItReads},
 	{"row-left", "", func(w *Wiring) {
 		w.Append = func(l *ledger.Memory, b entry.Batch, _ ledger.Beside) (time.Time, error) {
 			return l.Append(nil, b) //nolint:staticcheck // it asks nothing of it
@@ -338,6 +339,31 @@ func takeTwice(w *Wiring) {
 	}
 }
 
+// wakeWhileItReads has a daemon ask for a step at once for as long as the log owes it an answer.
+func wakeWhileItReads(w *Wiring) {
+	w.Core = func(cfg lease.Config) Core {
+		reads := false
+		return &bent{Core: lease.New(cfg),
+			event: func(_ Core, e lease.Event) lease.Event {
+				if _, ok := e.(lease.Fetched); ok {
+					reads = false
+				}
+				return e
+			},
+			effect: func(_ Core, now time.Duration, e lease.Effect) []lease.Effect {
+				switch e.(type) {
+				case lease.Read:
+					reads = true
+				case lease.Wake:
+					if reads {
+						return []lease.Effect{lease.Wake{At: now}}
+					}
+				}
+				return []lease.Effect{e}
+			}}
+	}
+}
+
 // handOnTwice lets a daemon hand a pull on again that the leader has not answered for a while.
 func handOnTwice(w *Wiring) {
 	w.Core = func(cfg lease.Config) Core {
@@ -358,7 +384,7 @@ type waitingAsk struct {
 func (i *impatient) Step(now time.Duration, events ...lease.Event) []lease.Effect {
 	for _, e := range events {
 		if a, ok := e.(lease.Ask); ok && a.Pull != nil && a.Pull.Request == (entry.ID{}) && !i.Leads() {
-			i.open[a.Call] = waitingAsk{a, now + a.Wait + 500*time.Millisecond}
+			i.open[a.Call] = waitingAsk{a, now + a.Wait + 300*time.Millisecond}
 		}
 	}
 	out := i.Core.Step(now, events...)
@@ -372,6 +398,12 @@ func (i *impatient) Step(now time.Duration, events ...lease.Event) []lease.Effec
 			delete(i.open, call)
 			out = append(out, i.Core.Step(now, w.ask)...)
 		}
+	}
+	if w, ok := out[len(out)-1].(lease.Wake); ok {
+		for _, o := range i.open {
+			w.At = min(w.At, o.until+time.Nanosecond)
+		}
+		out[len(out)-1] = w
 	}
 	return out
 }

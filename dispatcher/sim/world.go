@@ -230,6 +230,9 @@ func (w *world) prepare() {
 	}
 	for i, h := range w.plan.Habits {
 		p := &pilot{world: w, no: i, Habit: h, random: stream(w.plan.Seed, 100+uint64(i))}
+		if p.plan.Groups > 0 {
+			p.home = i % len(w.hosts)
+		}
 		w.pilots = append(w.pilots, p)
 		w.after(upTo(p.random, time.Second), p.pull)
 	}
@@ -266,11 +269,11 @@ func (w *world) heal() {
 // finish checks what can only be said at the end.
 func (w *world) finish() {
 	switch {
+	case w.steps >= mostSteps:
+		w.violate("daemons make %d steps in %v: %s", w.steps, w.now, w.truth.undone())
+		return
 	case !w.truth.done() || w.pending() > 0:
 		w.violate("it does not go on: %s", w.truth.undone())
-		return
-	case w.steps >= mostSteps:
-		w.violate("daemons make %d steps in %v", w.steps, w.now)
 		return
 	}
 	for _, h := range w.hosts {
