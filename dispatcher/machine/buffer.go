@@ -212,11 +212,10 @@ func (s *state) expect(e entry.Expected) error {
 	if err != nil {
 		return fmt.Errorf("expected: %w", err)
 	}
-	n := e.Jobs
 	if e.More {
-		n += b.expected
+		e.Jobs += b.expected
 	}
-	s.setExpected(b, n)
+	s.setExpected(b, e.Jobs)
 	return nil
 }
 

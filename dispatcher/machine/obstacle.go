@@ -28,9 +28,4 @@ func (c *kind) keptBack() Refusal {
 }
 
 // firstOf is the lowest key; 0 if there is none, which is the root and no leaf.
-func firstOf[V any](leaves map[int]V) int {
-	if len(leaves) == 0 {
-		return 0
-	}
-	return slices.Min(slices.Collect(maps.Keys(leaves)))
-}
+func firstOf[V any](leaves map[int]V) int { return append(slices.Sorted(maps.Keys(leaves)), 0)[0] }

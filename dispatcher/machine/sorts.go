@@ -120,10 +120,10 @@ func (s *state) inOrder() []*buffer {
 // putReady makes jobs ready that hold the same claims. made: for the first time.
 func (so *sorts) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
 	b, err := so.buffer(so.keyOf(log, party, user))
-	if err != nil {
-		return err
+	if err == nil {
+		err = so.ready.Put(b.Key(), user, r)
 	}
-	if err := so.ready.Put(b.Key(), user, r); err != nil {
+	if err != nil {
 		return err
 	}
 	if party != nil {

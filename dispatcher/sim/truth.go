@@ -13,20 +13,19 @@ import (
 // truth is what the log says, by a model that knows nothing of the machine but its entries. It judges each batch as it is committed.
 type truth struct {
 	*world
-	machine   lease.Machine // the log replayed, to compare states
-	batches   []entry.Batch
-	ranges    []entry.Enqueued
-	jobs      map[int64]*jobTruth
-	leases    map[lease.Key]*leaseTruth
-	held      [2]int
-	ready     int
-	time      time.Time // of the last tick
-	leader    time.Duration
-	farewells bool // daemons have led by turns
-	supply    []supply
-	decided   map[lease.Key]time.Duration // when a daemon decided that a lease is lost
-	leapt     bool
-	outage    outage
+	machine lease.Machine // the log replayed, to compare states
+	batches []entry.Batch
+	ranges  []entry.Enqueued
+	jobs    map[int64]*jobTruth
+	leases  map[lease.Key]*leaseTruth
+	held    [2]int
+	ready   int
+	time    time.Time // of the last tick
+	leader  time.Duration
+	supply  []supply
+	decided map[lease.Key]time.Duration // when a daemon decided that a lease is lost
+	leapt   bool
+	outage  outage
 
 	sum sum
 
@@ -41,6 +40,8 @@ type truth struct {
 type ever struct {
 	ended   map[lease.Key]entry.Outcome
 	granted map[lease.Key]bool
+
+	farewells bool // daemons have led by turns
 }
 
 // jobTruth is a job.
@@ -112,7 +113,7 @@ const (
 )
 
 func newTruth(w *world) *truth {
-	t := &truth{world: w, decided: map[lease.Key]time.Duration{}, ever: ever{map[lease.Key]entry.Outcome{}, map[lease.Key]bool{}},
+	t := &truth{world: w, decided: map[lease.Key]time.Duration{}, ever: ever{ended: map[lease.Key]entry.Outcome{}, granted: map[lease.Key]bool{}},
 		pilots: map[string]int{}, rowsTruth: rowsTruth{rows: map[int64]*rowTruth{}, beside: map[entry.ID][]int64{}}, attempted: map[lease.Key]time.Duration{}}
 	t.forget()
 	return t

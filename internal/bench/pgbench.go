@@ -100,24 +100,18 @@ func (b *pgbench) measure(ctx context.Context) (best, effort float64, err error)
 	return best, effort, nil
 }
 
-// repeats is how often a round that claimed nothing is run again: on a machine that others load, a second can pass before pgbench has connected.
-const repeats = 4
-
-// round runs pgbench, and again for twice as long while it claims nothing, which takes no row from its table.
+// round runs pgbench, and again for longer where it claimed nothing: on a busy machine a second can pass before it has connected.
 func (b *pgbench) round(ctx context.Context, clients int) (r pgbenchResult, spent used, err error) {
-	seconds := b.seconds
-	for again := 0; ; again++ {
+	for seconds := b.seconds; ; seconds *= 2 {
 		from := b.s.used()
 		out, err := exec.CommandContext(ctx, b.program, b.args(clients, seconds, b.script(), b.s.place.dsn)...).CombinedOutput()
 		if err != nil {
 			return r, spent, fmt.Errorf("pgbench: %w: %s", err, out)
 		}
-		spent = b.s.used().since(from)
 		r, err = parsePgbench(string(out))
-		if none := (*unmeasured)(nil); !errors.As(err, &none) || again == repeats {
-			return r, spent, err
+		if none := (*unmeasured)(nil); !errors.As(err, &none) || seconds >= 16*b.seconds {
+			return r, b.s.used().since(from), err
 		}
-		seconds *= 2
 	}
 }
 
@@ -140,22 +134,18 @@ var (
 
 func parsePgbench(out string) (r pgbenchResult, err error) {
 	tps, count := pgbenchTPS.FindStringSubmatch(out), pgbenchCount.FindStringSubmatch(out)
-	if fails := pgbenchFails.FindStringSubmatch(out); fails != nil && fails[1] != "0" {
+	switch fails := pgbenchFails.FindStringSubmatch(out); {
+	case fails != nil && fails[1] != "0":
 		return r, fmt.Errorf("pgbench: %s transactions failed", fails[1])
-	}
-	if count != nil && count[1] == "0" { // without transactions it says no rate
+	case count != nil && count[1] == "0": // without transactions it says no rate
 		return r, &unmeasured{"a round of pgbench claimed no job: " + tooShort}
-	}
-	if tps == nil || count == nil {
+	case tps == nil || count == nil:
 		return r, fmt.Errorf("pgbench: cannot read its output: %s", out)
 	}
-	if r.tps, err = strconv.ParseFloat(tps[1], 64); err != nil {
-		return r, fmt.Errorf("pgbench: tps %q", tps[1])
+	if r.tps, err = strconv.ParseFloat(tps[1], 64); err == nil {
+		r.transactions, err = strconv.ParseInt(count[1], 10, 64)
 	}
-	if r.transactions, err = strconv.ParseInt(count[1], 10, 64); err != nil {
-		return r, fmt.Errorf("pgbench: %q transactions", count[1])
-	}
-	return r, nil
+	return r, err
 }
 
 // claims is the rate of those transactions that found a job. Too many that did not are no floor to measure by.

@@ -48,7 +48,7 @@ var offenders = map[string]int{
 	"files internal/bench":             46,
 	"lines api":                        5773,
 	"lines api/panda":                  6553,
-	"lines cmd/divvy":                  9784,
+	"lines cmd/divvy":                  9789,
 	"lines generator":                  9558,
 	"lines internal/bench":             7301,
 	"lines internal/site":              4342,
