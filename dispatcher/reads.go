@@ -29,6 +29,7 @@ type Reads struct {
 
 	db     *pgxpool.Pool
 	view   func(ctx context.Context, look func(machine.View)) error
+	fold   func(ctx context.Context) error // brings the tables up to what the machine has
 	holes  func(ctx context.Context) ([]rules.HoleRow, error)
 	replay replay.Reader
 	lately *lately
@@ -42,9 +43,29 @@ func newReads(d *Dispatcher) *Reads {
 	return &Reads{
 		Reader: jobs,
 		Book:   holdings.New(holdings.Config{DB: d.cfg.Pool, View: d.View, Queue: d.site.queue, Jobs: jobs}),
-		db:     d.cfg.Pool, view: d.View, holes: d.rules.Holes, offered: d.Offered, lately: newLately(d.cfg.Daemon, &d.site),
+		db:     d.cfg.Pool, view: d.View, fold: background{d}.catchUp, holes: d.rules.Holes, offered: d.Offered, lately: newLately(d.cfg.Daemon, &d.site),
 		replay: replay.Reader{Log: d.log, Store: replay.NewStore(d.cfg.Pool), Version: d.cfg.Site, Config: d.cfg.Machine},
 	}
+}
+
+// Job returns a job with its attempts, or lookup.ErrNoJob. What the machine knows of it and the tables do not is folded first.
+func (r *Reads) Job(ctx context.Context, id int64) (JobRow, error) {
+	j, err := r.Reader.Job(ctx, id)
+	if err != nil || j.EndedAt != nil {
+		return j, err
+	}
+	var l machine.Lease
+	runs := false
+	if err := r.view(ctx, func(v machine.View) { l, runs = v.Lease(id) }); err != nil { // then nobody knows better
+		return j, nil
+	}
+	if runs == (j.State == "leased") && (!runs || int(l.Attempt) == len(j.Attempts)) {
+		return j, nil
+	}
+	if err := r.fold(ctx); err != nil {
+		return j, err
+	}
+	return r.Reader.Job(ctx, id)
 }
 
 // softWithin bounds how long a read waits for what only the leader knows.

@@ -111,6 +111,8 @@ func (n *Node) take(e Event) {
 		n.peers = e.Daemons
 		if n.lead != nil {
 			n.lead.peers = n.peers
+		} else if n.replica != nil {
+			n.turns.resume()
 		}
 	case Drain:
 		n.draining = true

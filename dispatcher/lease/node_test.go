@@ -331,6 +331,10 @@ func TestEachBatchSaysWhoLeads(t *testing.T) {
 	}
 	s.out = nil
 	s.step(Ask{Call: Call{Number: 1 << 40}, Renew: []Renewal{{}}})
+	if len(s.out) != 0 {
+		t.Errorf("before there is a way to it: %+v", s.out)
+	}
+	s.step(Peers{[]int64{5}})
 	if len(s.out) != 1 || s.out[0].(Send).To != 5 {
 		t.Errorf("an ask is sent to %+v", s.out)
 	}

@@ -71,6 +71,11 @@ func (t *turns) reached(e *Received) {
 	if len(e.Message.Answers) > 0 {
 		t.waiting, t.abroad.unanswered = 0, false
 	}
+	t.resume()
+}
+
+// resume forwards what was kept, as far as there is a way now.
+func (t *turns) resume() {
 	for _, a := range t.unpark() {
 		t.forward(&a)
 	}
@@ -82,8 +87,14 @@ func (t *turns) mute() bool {
 	return to != 0 && to != t.cfg.Daemon && t.now-t.told >= 2*t.cfg.Timing.Tick
 }
 
+// far says that there is no way to the leader: at a start it comes a moment after the machine.
+func (t *turns) far() bool {
+	to := t.replica.tip.leader
+	return to != 0 && to != t.cfg.Daemon && !slices.Contains(t.peers, to)
+}
+
 // parks says that an ask is better kept until somebody leads to whom there is a way.
-func (t *turns) parks() bool { return t.lead == nil && (t.mute() || t.wished && t.now < t.next) }
+func (t *turns) parks() bool { return t.lead == nil && (t.far() || t.mute() || t.wished && t.now < t.next) }
 
 // unpark takes the asks that were kept, with what is left of their waits.
 func (t *turns) unpark() (asks []Ask) {

@@ -35,7 +35,7 @@ func (s *stage) newPgbench(ctx context.Context) (*pgbench, error) {
 	if b.folder, err = os.MkdirTemp("", "divvy-bench-"); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(b.script(), []byte(peer("floor_claim")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.folder, "claim.sql"), []byte(peer("floor_claim")), 0o600); err != nil {
 		b.remove()
 		return nil, err
 	}
@@ -63,7 +63,6 @@ func (b *pgbench) fill(ctx context.Context) error {
 	return err
 }
 
-func (b *pgbench) script() string { return filepath.Join(b.folder, "claim.sql") }
 func (b *pgbench) remove()        { os.RemoveAll(b.folder) }
 
 func (b *pgbench) args(clients, seconds int, script, dsn string) []string {
@@ -104,7 +103,7 @@ func (b *pgbench) measure(ctx context.Context) (best, effort float64, err error)
 func (b *pgbench) round(ctx context.Context, clients int) (r pgbenchResult, spent used, err error) {
 	for seconds := b.seconds; ; seconds *= 2 {
 		from := b.s.used()
-		out, err := exec.CommandContext(ctx, b.program, b.args(clients, seconds, b.script(), b.s.place.dsn)...).CombinedOutput()
+		out, err := exec.CommandContext(ctx, b.program, b.args(clients, seconds, filepath.Join(b.folder, "claim.sql"), b.s.place.dsn)...).CombinedOutput()
 		if err != nil {
 			return r, spent, fmt.Errorf("pgbench: %w: %s", err, out)
 		}
