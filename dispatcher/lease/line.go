@@ -290,6 +290,17 @@ func (l *line) take(p *pull) {
 	}
 }
 
+// callsOf are the calls that came from some daemons, in order.
+func (l *line) callsOf(is func(daemon int64) bool) (list []Call) {
+	for call := range l.calls {
+		if is(call.Daemon) {
+			list = append(list, call)
+		}
+	}
+	slices.SortFunc(list, func(a, b Call) int { return cmp.Or(cmp.Compare(a.Daemon, b.Daemon), cmp.Compare(a.Number, b.Number)) })
+	return list
+}
+
 // tell takes the calls that share the answer of a pull, which goes out.
 func (l *line) tell(p *pull) []Call {
 	calls := p.calls

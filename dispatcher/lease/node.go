@@ -107,7 +107,13 @@ func (n *Node) take(e Event) {
 	case Received:
 		n.received(e)
 	case Peers:
-		n.abroad.lost(&n.desk, func(to int64) bool { return slices.Contains(n.peers, to) && !slices.Contains(e.Daemons, to) })
+		gone := func(d int64) bool { return slices.Contains(n.peers, d) && !slices.Contains(e.Daemons, d) }
+		n.abroad.lost(&n.desk, gone)
+		if n.lead != nil {
+			for _, call := range n.lead.line.callsOf(gone) { // their daemon has told them so as well, or is no more
+				n.lead.left(call)
+			}
+		}
 		n.peers = e.Daemons
 		if n.lead != nil {
 			n.lead.peers = n.peers

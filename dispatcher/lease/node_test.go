@@ -359,6 +359,26 @@ func TestTextsOfOthersAreChecked(t *testing.T) {
 	}
 }
 
+// Pulls do not wait any more whose daemon is not there to be answered: a job that it gets would wait for its lease to run out.
+func TestPullsOfADaemonThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 0, 1, nil)
+	s.step(Peers{[]int64{5, 6}})
+	for _, from := range []int64{5, 6} {
+		ask := pullAsk(time.Minute)
+		ask.Call = Call{Number: 1}
+		s.step(Received{from, Message{Asks: []Ask{ask}}})
+	}
+	s.settle()
+	if n := len(s.node.lead.line.calls); n != 2 {
+		t.Fatalf("%d pulls wait, want 2", n)
+	}
+	s.step(Peers{[]int64{6}})
+	if n := len(s.node.lead.line.calls); n != 1 || s.node.lead.line.calls[Call{6, 1}] == nil {
+		t.Errorf("%d pulls wait, want that of daemon 6", n)
+	}
+}
+
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	w := &window{}
