@@ -53,6 +53,7 @@ func TestReclaim(t *testing.T) {
 		{"E4 rank of A", fmt.Sprintf(threeRanked, "rank", 20000, 10000), held{"A": 9, "B": 9}, held{"A": 7, "B": 9, "C": 2}, "C", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			d := serve(t, pgtest.DSN(t))
 			apply(t, d.client, c.site)
 			leases := map[string]client.Lease{}
