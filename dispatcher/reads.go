@@ -48,7 +48,7 @@ func newReads(d *Dispatcher) *Reads {
 	}
 }
 
-// Job returns a job with its attempts, or lookup.ErrNoJob. What the machine knows of it and the tables do not is folded first.
+// Job returns a job with its attempts, or lookup.ErrNoJob. Unless it is over, or runs as the tables have it, they are brought up to the log first.
 func (r *Reads) Job(ctx context.Context, id int64) (JobRow, error) {
 	j, err := r.Reader.Job(ctx, id)
 	if err != nil || j.EndedAt != nil {
@@ -59,7 +59,7 @@ func (r *Reads) Job(ctx context.Context, id int64) (JobRow, error) {
 	if err := r.view(ctx, func(v machine.View) { l, runs = v.Lease(id) }); err != nil { // then nobody knows better
 		return j, nil
 	}
-	if runs == (j.State == "leased") && (!runs || int(l.Attempt) == len(j.Attempts)) {
+	if runs && j.State == "leased" && int(l.Attempt) == len(j.Attempts) {
 		return j, nil
 	}
 	if err := r.fold(ctx); err != nil {

@@ -379,6 +379,23 @@ func TestPullsOfADaemonThatIsGone(t *testing.T) {
 	}
 }
 
+// A pilot that leaves asks once more without a wait, whether its pull was given a job: it is not kept until the wait of that is over.
+func TestRepeatSaysHowLongItWaits(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 0, 1, nil)
+	ask := pullAsk(time.Hour)
+	ask.Pull.Request = entry.ID{1}
+	first := s.ask(ask)
+	s.settle()
+	ask = pullAsk(0)
+	ask.Pull.Request = entry.ID{1}
+	again := s.ask(ask)
+	s.settle()
+	for _, call := range []uint64{first, again} {
+		s.answered(call, NoJob)
+	}
+}
+
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	w := &window{}

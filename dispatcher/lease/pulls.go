@@ -16,7 +16,7 @@ func (l *leader) pull(a *Ask) {
 	}
 	id := a.Pull.Request
 	if p := l.line.asked[id]; id != (entry.ID{}) && p != nil && (p.class != nil || len(p.leases) > 0) {
-		l.join(p, a.Call)
+		l.join(p, a)
 		return
 	}
 	if id != (entry.ID{}) && l.recent.reused(id) {
@@ -51,11 +51,15 @@ func (l *leader) take(p *pull) {
 	}
 }
 
-// join lets a repeat share the answer of a pull that is on its way.
-func (l *leader) join(p *pull, call Call) {
-	l.line.calls[call] = p
+// join lets a repeat share the answer of a pull that is on its way. For how long both wait says the repeat.
+func (l *leader) join(p *pull, a *Ask) {
+	l.line.calls[a.Call] = p
 	told := p.class == nil && len(p.calls) == 0
-	p.calls, p.unheard = append(p.calls, call), false
+	p.calls, p.unheard = append(p.calls, a.Call), false
+	if p.class != nil {
+		p.until, p.pull.At = l.now+a.Wait, time.Time{}
+		heap.Fix(&l.line.waiting, p.place)
+	}
 	if told { // Unavailable, but its batch may come to be yet
 		l.hold(held{pull: p, answer: Answer{Leases: p.leases}})
 	}

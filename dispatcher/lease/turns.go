@@ -94,7 +94,9 @@ func (t *turns) far() bool {
 }
 
 // parks says that an ask is better kept until somebody leads to whom there is a way.
-func (t *turns) parks() bool { return t.lead == nil && (t.far() || t.mute() || t.wished && t.now < t.next) }
+func (t *turns) parks() bool {
+	return t.lead == nil && (t.far() || t.mute() || t.wished && t.now < t.next)
+}
 
 // unpark takes the asks that were kept, with what is left of their waits.
 func (t *turns) unpark() (asks []Ask) {

@@ -63,7 +63,7 @@ func (b *pgbench) fill(ctx context.Context) error {
 	return err
 }
 
-func (b *pgbench) remove()        { os.RemoveAll(b.folder) }
+func (b *pgbench) remove() { os.RemoveAll(b.folder) }
 
 func (b *pgbench) args(clients, seconds int, script, dsn string) []string {
 	return []string{"-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-T", strconv.Itoa(seconds), "-f", script, dsn}

@@ -35,6 +35,7 @@ queues: [{name: Q, slots: 18}]
 // E3 and E4: all slots are held, one share asks. Pilots hear in their renewals which jobs are to end, say that they
 // did, and pull again.
 func TestReclaim(t *testing.T) {
+	t.Parallel()
 	type held = map[string]int
 	for _, c := range []struct {
 		name, site   string
