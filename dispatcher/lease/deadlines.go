@@ -48,7 +48,12 @@ func (d *deadlines) hold(job int64, at time.Duration) {
 
 func (d *deadlines) place(job int64, at int32) {
 	at = max(at, d.next)
-	d.due[job] = due{at, at}
+	d.put(job, at, at)
+}
+
+// put has a lease looked at when a second comes that was not looked at yet.
+func (d *deadlines) put(job int64, end, at int32) {
+	d.due[job] = due{end, at}
 	d.wheel[at] = append(d.wheel[at], job)
 }
 
@@ -65,7 +70,7 @@ func (d *deadlines) last(job int64, ttl int32) {
 		delete(d.own, job)
 	}
 	if at := d.end(job, l); at < l.placed { // it was longer before
-		d.place(job, at)
+		d.put(job, l.at, max(at, d.next))
 	}
 }
 
@@ -176,9 +181,7 @@ const lookAtMost = 4096
 
 // move places a lease that is due by end behind the second that is looked at.
 func (d *deadlines) move(job int64, end, at int32) {
-	at = max(at, d.next+1)
-	d.due[job] = due{end, at}
-	d.wheel[at] = append(d.wheel[at], job)
+	d.put(job, end, max(at, d.next+1))
 }
 
 // wake is when there is something to look at.
