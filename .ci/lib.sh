@@ -60,7 +60,7 @@ tests() {
 }
 
 # quick : everybody's go test ./... . Quiet, no package takes longer than 90 s on two cores; others may work here too.
-quick() { local budget='-package 4m -test 1m'; tests "tests" ./...; }
+quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
 
 # long : the tests that are shorter there, or skipped: those of files that draw, or say that they are long.
 long() {
