@@ -59,7 +59,7 @@ tests() {
   fi
 }
 
-# quick : everybody's go test ./... . Quiet, no package takes longer than 90 s on two cores; others may work here too.
+# quick : everybody's go test ./... . On two cores cmd/divvy and internal/e2e take four to five minutes beside the others.
 quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
 
 # long : the tests that are shorter there, or skipped: those of files that draw, or say that they are long.

@@ -195,8 +195,8 @@ func (t *turn) ends() bool {
 // mostHeard bounds how many jobs a farewell names: turns are short, and one that was not is as good as a first one.
 const mostHeard = 1 << 17
 
-// yield makes the next batch the last one: whoever wished first and sees it may lead at once. Its commit proves that nobody led before, so all that waits for such a proof waits for it. Pulls that wait for
-// a job are told that there is none: they would wait for a whole round of turns.
+// yield makes the next batch the last one: whoever wished first and sees it may lead at once. Its commit proves that nobody led before, so all
+// that waits for such a proof waits for it. Pulls that wait for a job are told that there is none: they would wait for a whole round of turns.
 func (t *turn) yield() {
 	t.decide()
 	t.yielding = true

@@ -66,6 +66,7 @@ func (m *Meter) Add(t tally.Tally) {
 	m.add(t)
 }
 
+// add is Add. m.mu is held.
 func (m *Meter) add(t tally.Tally) {
 	if m.lines.version == 0 {
 		m.early.Add(tally.Tally{Ends: t.Ends, Waits: t.Waits})
