@@ -117,7 +117,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
 		End: cfg.End, Alone: cfg.Alone, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
 	d.eye.loop = d.loop
-	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, folded: d.brake.folded.Load, book: d.Book,
+	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, fold: background{d}.catchUp, book: d.Book,
 		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}
 	var err error
 	if d.steps, err = (background{d}).list(); err == nil && cfg.Metrics != nil {

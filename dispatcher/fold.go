@@ -62,14 +62,25 @@ func (b background) fold(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// catchUp folds what the machine has, or what it can while others fold as well.
+// foldedWithin is for how long a daemon is waited for that folds at the same moment.
+const foldedWithin = 3 * time.Second
+
+// catchUp folds what the machine has, but does not wait for a fold of others that is late.
 func (b background) catchUp(ctx context.Context) error {
-	for news := b.eye.news.Load(); ; {
-		if at := b.brake.position(); at != nil && at.Seq >= news {
+	for news, end := b.eye.news.Load(), time.Now().Add(foldedWithin); ; {
+		if at := b.brake.position(); at != nil && at.Seq >= news || time.Now().After(end) {
 			return nil
 		}
-		if n, err := b.Fold(ctx, foldBatches); err != nil || n == 0 {
+		switch n, err := b.Fold(ctx, foldBatches); {
+		case err != nil:
 			return err
+		case n > 0:
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(awaitEvery):
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (d *Dispatcher) Holdings(ctx context.Context, attempts []lookup.HeldJob) ([
 	for i, h := range attempts {
 		jobs[i] = h.Job
 	}
-	held, upto, err := d.heldNow(ctx, jobs)
+	held, err := d.heldNow(ctx, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("holdings: %w", err)
 	}
@@ -31,7 +31,7 @@ func (d *Dispatcher) Holdings(ctx context.Context, attempts []lookup.HeldJob) ([
 			others = append(others, jobs[i])
 		}
 	}
-	rest, err := d.without(ctx, others, upto)
+	rest, err := d.without(ctx, others)
 	if err != nil {
 		return nil, fmt.Errorf("holdings: %w", err)
 	}
@@ -73,25 +73,25 @@ func (h holding) state() LeaseState {
 
 // heldNow are the leases of jobs, one for each, by a batch that is not older than the question. ErrUnavailable when nobody leads, or this
 // daemon does not get that batch in time.
-func (d *Dispatcher) heldNow(ctx context.Context, jobs []int64) (held []holding, upto int64, err error) {
+func (d *Dispatcher) heldNow(ctx context.Context, jobs []int64) (held []holding, err error) {
 	answer, err := d.ask(ctx, lease.Ask{Seen: jobs})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: this daemon does not follow the log", ErrUnavailable))
 	defer cancel()
 	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
 		err := d.eye.machine(ctx, func(m *machine.Machine) {
-			if upto, _ = m.Stand(); upto >= answer.Seq {
+			if at, _ := m.Stand(); at >= answer.Seq {
 				held = leasesOf(m, jobs, answer.Seen)
 			}
 		})
 		if held != nil || err != nil && !errors.Is(err, ErrUnavailable) {
-			return held, upto, err
+			return held, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, 0, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case <-time.After(pause):
 		}
 	}
@@ -107,8 +107,8 @@ func leasesOf(m *machine.Machine, jobs []int64, seen []lease.Seen) []holding {
 	return held
 }
 
-// without is by job what became of those that have no lease. Where the tables have not heard of it yet they are waited for.
-func (d *Dispatcher) without(ctx context.Context, jobs []int64, upto int64) (map[int64]lookup.Holding, error) {
+// without is by job what became of those that have no lease. Where the tables have not heard of it yet they are brought up to the log.
+func (d *Dispatcher) without(ctx context.Context, jobs []int64) (map[int64]lookup.Holding, error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func (d *Dispatcher) without(ctx context.Context, jobs []int64, upto int64) (map
 		return nil, err
 	}
 	if behind {
-		err := d.awaitFold(ctx, upto)
+		err := d.Verbs.fold(ctx)
 		if err == nil {
 			by, err = d.Reader.Stand(ctx, jobs)
 		}
@@ -162,7 +162,7 @@ func (d *Dispatcher) LeaseQueues(ctx context.Context, leases []string) (map[stri
 	if len(jobs) == 0 {
 		return at, nil
 	}
-	held, _, err := d.heldNow(ctx, jobs)
+	held, err := d.heldNow(ctx, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("queues of leases: %w", err)
 	}

@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -35,7 +34,7 @@ func (v *Verbs) Late(ctx context.Context, of lookup.HeldJob, said Result) (noted
 		if err != nil || tag.RowsAffected() > 0 {
 			return err == nil, wrap("late", err)
 		}
-		if err := v.awaitFolded(ctx, of); err != nil { // it may have ended a moment ago
+		if err := v.foldEnd(ctx, of); err != nil { // it may have ended a moment ago
 			return false, wrap("late", err)
 		}
 	}
@@ -49,31 +48,14 @@ func wrap(what string, err error) error {
 	return err
 }
 
-// foldedWithin is for how long an attempt that has just ended is waited for.
-const foldedWithin = 3 * time.Second
-
-// awaitFolded waits until an end that the machine knows is in the tables: folded up to where the machine is. An attempt that still runs, or
-// a fold that is late, is not waited for.
-func (v *Verbs) awaitFolded(ctx context.Context, of lookup.HeldJob) error {
-	runs, upto := false, int64(0)
+// foldEnd brings an end that the machine knows into the tables. An attempt that still runs is left.
+func (v *Verbs) foldEnd(ctx context.Context, of lookup.HeldJob) error {
+	runs := false
 	if err := v.eye.machine(ctx, func(m *machine.Machine) {
 		l, ok := m.Lease(of.Job)
 		runs = ok && int(l.Attempt) == of.Attempt
-		upto = v.eye.news.Load()
 	}); err != nil || runs {
 		return err
 	}
-	return v.awaitFold(ctx, upto)
-}
-
-// awaitFold waits until a batch is in the tables, but not for a fold that is late.
-func (v *Verbs) awaitFold(ctx context.Context, upto int64) error {
-	for end := time.Now().Add(foldedWithin); v.folded() < upto && time.Now().Before(end); {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(awaitEvery):
-		}
-	}
-	return nil
+	return v.fold(ctx)
 }

@@ -27,8 +27,8 @@ type Verbs struct {
 	site    *site
 	jobs    *lookup.Reader
 	book    *holdings.Book
-	written func()       // tells the leader
-	folded  func() int64 // the newest batch that is folded, as far as this daemon knows
+	written func()                          // tells the leader
+	fold    func(ctx context.Context) error // brings the tables up to what the machine has
 }
 
 // killed is what the pilots of jobs are told that people kill.
@@ -53,7 +53,7 @@ func (v *Verbs) KillJob(ctx context.Context, id int64) (state string, err error)
 	}
 	j, err := v.jobs.Job(ctx, id)
 	if err == nil && j.State == "leased" { // it ended a moment ago
-		if err = v.awaitFolded(ctx, lookup.HeldJob{Job: id, Attempt: len(j.Attempts)}); err == nil {
+		if err = v.foldEnd(ctx, lookup.HeldJob{Job: id, Attempt: len(j.Attempts)}); err == nil {
 			j, err = v.jobs.Job(ctx, id)
 		}
 	}
