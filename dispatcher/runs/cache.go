@@ -1,55 +1,48 @@
 package runs
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"sync"
 )
 
 // cache keeps what never changes, by key. To bound memory, what was not used while the newer half filled up goes.
-type cache[K comparable, V any] struct {
+type cache[K cmp.Ordered, V any] struct {
+	what string // is kept, for errors
 	half int
-	load func(ctx context.Context, keys []K) (map[K]V, error)
+	rest together[K, V]
 
 	mu       sync.Mutex
 	newer    map[K]V
 	previous map[K]V
 }
 
-func newCache[K comparable, V any](half int, load func(ctx context.Context, keys []K) (map[K]V, error)) *cache[K, V] {
-	return &cache[K, V]{half: half, load: load, newer: map[K]V{}}
+func newCache[K cmp.Ordered, V any](what string, half int, read func(ctx context.Context, keys []K) (map[K]V, error)) *cache[K, V] {
+	c := &cache[K, V]{what: what, half: half, newer: map[K]V{}}
+	c.rest.read = func(ctx context.Context, keys []K) (map[K]V, error) {
+		found, err := read(ctx, keys)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for k, v := range found {
+			c.put(k, v)
+		}
+		return found, err
+	}
+	return c
 }
 
-// of returns the values of keys, and reads those that it has not got by one load. A key without a value is left out.
-func (c *cache[K, V]) of(ctx context.Context, keys []K) (map[K]V, error) {
-	found := make(map[K]V, len(keys))
-	var missing []K
+// of sets out to the values of keys, and reads those that it has not got. A key without a value is an error.
+func (c *cache[K, V]) of(ctx context.Context, keys []K, out []V) error {
+	var missing []int
 	c.mu.Lock()
-	for _, k := range keys {
-		if _, ok := found[k]; ok {
-			continue
-		}
-		if v, ok := c.cached(k); ok {
-			found[k] = v
-		} else if !slices.Contains(missing, k) {
-			missing = append(missing, k)
+	for i, k := range keys {
+		var ok bool
+		if out[i], ok = c.cached(k); !ok {
+			missing = append(missing, i)
 		}
 	}
 	c.mu.Unlock()
-	if len(missing) == 0 {
-		return found, nil
-	}
-	read, err := c.load(ctx, missing)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for k, v := range read {
-		found[k] = v
-		c.put(k, v)
-	}
-	return found, nil
+	return c.rest.fill(ctx, c.what, keys, missing, out)
 }
 
 // cached is a value that is there. c.mu is held.

@@ -4,101 +4,66 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 )
 
 // pieces has values of jobs by id. Jobs of a task have ids in a row and are mostly given out in that order: those behind a job are read with it,
-// and kept until they are asked for. All who ask at the same time are answered by one statement.
+// and kept until they are asked for.
 type pieces[V any] struct {
-	read func(ctx context.Context, from, to []int64) (map[int64]V, error) // of the ids of some spans, which do not overlap; to is behind the last one
+	rest together[int64, V]
 
 	mu    sync.Mutex
 	newer map[int64]V // read ahead
 	older map[int64]V // and what was there before newer was full
-	next  *reading[V] // what gathers while another one is under way; nil: nothing
-	busy  bool
-}
-
-type reading[V any] struct {
-	ids   []int64
-	done  chan struct{}
-	found map[int64]V
-	err   error
 }
 
 const (
-	readWithin = 10 * time.Second // for one statement
-	readAhead  = 16               // ids from one that is asked for
-	mostAhead  = 20_000           // that are kept, twice
+	readAhead = 64     // ids from one that is asked for
+	mostAhead = 20_000 // that are kept, twice
 )
 
-// of returns values by id, perhaps with those of other ids; what is not there is left out. Those of again may have changed since they were last
-// read.
-func (p *pieces[V]) of(ctx context.Context, first, again []int64) (map[int64]V, error) {
-	found, missing := make(map[int64]V, len(first)+len(again)), slices.Clone(again)
-	p.mu.Lock()
-	for _, id := range first {
-		if v, ok := p.newer[id]; ok {
-			found[id] = v
-			delete(p.newer, id)
-		} else if v, ok := p.older[id]; ok {
-			found[id] = v
-			delete(p.older, id)
-		} else {
-			missing = append(missing, id)
-		}
+// newPieces reads ids of spans, which do not overlap; to is behind the last one.
+func newPieces[V any](read func(ctx context.Context, from, to []int64) (map[int64]V, error)) *pieces[V] {
+	p := &pieces[V]{}
+	p.rest.read = func(ctx context.Context, ids []int64) (map[int64]V, error) {
+		from, to := spans(ids)
+		found, err := read(ctx, from, to)
+		p.keep(ids, found)
+		return found, err
 	}
-	if len(missing) == 0 {
-		p.mu.Unlock()
-		return found, nil
-	}
-	if p.next == nil {
-		p.next = &reading[V]{done: make(chan struct{})}
-	}
-	r := p.next
-	r.ids = append(r.ids, missing...)
-	if !p.busy {
-		p.busy = true
-		go p.run()
-	}
-	p.mu.Unlock()
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	for _, id := range missing {
-		if v, ok := r.found[id]; ok {
-			found[id] = v
-		}
-	}
-	return found, r.err
+	return p
 }
 
-// run reads until nobody asks any more.
-func (p *pieces[V]) run() {
-	for {
-		p.mu.Lock()
-		r := p.next
-		if p.next = nil; r == nil {
-			p.busy = false
-			p.mu.Unlock()
-			return
+// of sets out to the values of ids. What is not there is an error. Those of again may have changed since they were last read.
+func (p *pieces[V]) of(ctx context.Context, ids []int64, again []bool, out []V) error {
+	var missing []int
+	p.mu.Lock()
+	for i, id := range ids {
+		ok := false
+		if !again[i] {
+			out[i], ok = p.take(id)
 		}
-		p.mu.Unlock()
-		slices.Sort(r.ids)
-		from, to := spans(r.ids)
-		ctx, cancel := context.WithTimeout(context.Background(), readWithin)
-		r.found, r.err = p.read(ctx, from, to)
-		cancel()
-		p.keep(r)
-		close(r.done)
+		if !ok {
+			missing = append(missing, i)
+		}
 	}
+	p.mu.Unlock()
+	return p.rest.fill(ctx, "the row of job", ids, missing, out)
+}
+
+// take is a value that was read ahead. p.mu is held.
+func (p *pieces[V]) take(id int64) (v V, ok bool) {
+	for _, kept := range []map[int64]V{p.newer, p.older} {
+		if v, ok = kept[id]; ok {
+			delete(kept, id)
+			break
+		}
+	}
+	return v, ok
 }
 
 // spans are the ids that are read for some, which are in order: up to readAhead ids each.
 func spans(ids []int64) (from, to []int64) {
-	for _, id := range slices.Compact(slices.Clone(ids)) {
+	for _, id := range ids {
 		if n := len(to); n > 0 {
 			to[n-1] = min(to[n-1], id)
 		}
@@ -108,11 +73,11 @@ func spans(ids []int64) (from, to []int64) {
 }
 
 // keep keeps what was read and not asked for.
-func (p *pieces[V]) keep(r *reading[V]) {
+func (p *pieces[V]) keep(asked []int64, found map[int64]V) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id, v := range r.found {
-		if _, asked := slices.BinarySearch(r.ids, id); asked {
+	for id, v := range found {
+		if _, is := slices.BinarySearch(asked, id); is {
 			continue
 		}
 		if p.newer == nil || len(p.newer) >= mostAhead {

@@ -37,7 +37,7 @@ type task struct {
 
 // Renderer makes of leases what pilots start: the payload of the task with the piece of the job put in.
 type Renderer struct {
-	pieces   pieces[part]
+	pieces   *pieces[part]
 	payloads *cache[int64, task]
 	needs    *cache[int32, job.Requirements]
 }
@@ -58,7 +58,7 @@ const (
 // New makes a Renderer over a database.
 func New(db *pgxpool.Pool) *Renderer {
 	r := &Renderer{}
-	r.pieces.read = func(ctx context.Context, from, to []int64) (map[int64]part, error) {
+	r.pieces = newPieces(func(ctx context.Context, from, to []int64) (map[int64]part, error) {
 		type row struct {
 			ID, Idx, FirstEvent int64
 			NEvents             int64 `db:"n_events"`
@@ -66,11 +66,11 @@ func New(db *pgxpool.Pool) *Renderer {
 			Claims              []int64
 			Again               bool
 		}
-		return rowsBy(ctx, db, "pieces", pg.Args{"from": from, "to": to}, func(v row) (int64, part) {
+		return rowsBy(ctx, db, "pieces", pg.Args{"from": from, "to": to, "most": readAhead}, func(v row) (int64, part) {
 			return v.ID, part{job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}, v.Claims, v.Again}
 		})
-	}
-	r.payloads = newCache(mostPayloads, func(ctx context.Context, tasks []int64) (map[int64]task, error) {
+	})
+	r.payloads = newCache("the payload of task", mostPayloads, func(ctx context.Context, tasks []int64) (map[int64]task, error) {
 		type row struct {
 			TaskID  int64
 			Command []string
@@ -88,7 +88,7 @@ func New(db *pgxpool.Pool) *Renderer {
 			return v.TaskID, of
 		})
 	})
-	r.needs = newCache(mostNeeds, func(ctx context.Context, shapes []int32) (map[int32]job.Requirements, error) {
+	r.needs = newCache("shape", mostNeeds, func(ctx context.Context, shapes []int32) (map[int32]job.Requirements, error) {
 		type row struct {
 			ID        int32
 			Cores     int
@@ -123,42 +123,28 @@ func rowsBy[R any, K comparable, V any](ctx context.Context, db *pgxpool.Pool, v
 
 // Render returns what pilots start, one for each lease. A job without a row or a payload is an error.
 func (r *Renderer) Render(ctx context.Context, leases []machine.Lease) ([]Run, error) {
-	var first, again []int64
-	tasks, shapes := make([]int64, len(leases)), make([]int32, len(leases))
+	n := len(leases)
+	jobs, again, tasks, shapes := make([]int64, n), make([]bool, n), make([]int64, n), make([]int32, n)
 	for i, l := range leases {
-		tasks[i], shapes[i] = l.Task, l.Shape
-		if l.Attempt == 1 {
-			first = append(first, l.Job)
-		} else {
-			again = append(again, l.Job) // it may have been split since
-		}
+		jobs[i], again[i], tasks[i], shapes[i] = l.Job, l.Attempt > 1, l.Task, l.Shape // between two attempts a job may be split
 	}
-	pieces, err := r.pieces.of(ctx, first, again)
-	if err != nil {
+	pieces, payloads, needs := make([]part, n), make([]task, n), make([]job.Requirements, n)
+	if err := r.pieces.of(ctx, jobs, again, pieces); err != nil {
 		return nil, err
 	}
-	payloads, err := r.payloads.of(ctx, tasks)
-	if err != nil {
+	if err := r.payloads.of(ctx, tasks, payloads); err != nil {
 		return nil, err
 	}
-	needs, err := r.needs.of(ctx, shapes)
-	if err != nil {
+	if err := r.needs.of(ctx, shapes, needs); err != nil {
 		return nil, err
 	}
-	runs := make([]Run, len(leases))
+	runs := make([]Run, n)
 	for i, l := range leases {
-		of, ok := pieces[l.Job]
-		if !ok {
-			return nil, fmt.Errorf("job %d has no row", l.Job)
-		}
-		payload, ok := payloads[l.Task]
-		if !ok {
-			return nil, fmt.Errorf("task %d has no payload", l.Task)
-		}
-		runs[i].Need, runs[i].Claims = needs[l.Shape], of.claims
-		runs[i].Command, runs[i].Env = payload.recipe.Render(of.piece)
-		if l.Attempt == 1 && !of.again {
-			runs[i].Submitted = payload.submitted
+		run := &runs[i]
+		run.Need, run.Claims = needs[i], pieces[i].claims
+		run.Command, run.Env = payloads[i].recipe.Render(pieces[i].piece)
+		if l.Attempt == 1 && !pieces[i].again {
+			run.Submitted = payloads[i].submitted
 		}
 	}
 	return runs, nil

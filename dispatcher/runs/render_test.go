@@ -31,7 +31,7 @@ func TestPiecesTogether(t *testing.T) {
 	reads := 0
 	gate := make(chan struct{})
 	away := errors.New("away")
-	r := pieces[int64]{read: func(_ context.Context, from, to []int64) (map[int64]int64, error) {
+	r := newPieces(func(_ context.Context, from, to []int64) (map[int64]int64, error) {
 		mu.Lock()
 		reads++
 		first := reads == 1
@@ -41,28 +41,33 @@ func TestPiecesTogether(t *testing.T) {
 			return nil, away
 		}
 		return negated(from, to), nil
-	}}
+	})
+	of := func(ctx context.Context, id int64) error { return r.of(ctx, []int64{id}, []bool{false}, []int64{0}) }
 	var all sync.WaitGroup
 	all.Go(func() {
-		if _, err := r.of(t.Context(), []int64{1}, nil); !errors.Is(err, away) {
+		if err := of(t.Context(), 1); !errors.Is(err, away) {
 			t.Errorf("%v, want the error of its own read", err)
 		}
 	})
 	waitFor(t, func() bool { mu.Lock(); defer mu.Unlock(); return reads == 1 })
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := r.of(gone, []int64{2}, nil); !errors.Is(err, context.Canceled) {
+	if err := of(gone, 2); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want the end of its context", err)
 	}
 	for id := int64(10); id < 60; id++ {
 		all.Go(func() {
-			found, err := r.of(t.Context(), []int64{id}, nil)
-			if err != nil || found[id] != -id {
-				t.Errorf("%d: %v, %v", id, found, err)
+			out := []int64{0}
+			if err := r.of(t.Context(), []int64{id}, []bool{false}, out); err != nil || out[0] != -id {
+				t.Errorf("%d: %v, %v", id, out, err)
 			}
 		})
 	}
-	waitFor(t, func() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.next != nil && len(r.next.ids) == 51 })
+	waitFor(t, func() bool {
+		r.rest.mu.Lock()
+		defer r.rest.mu.Unlock()
+		return r.rest.next != nil && len(r.rest.next.keys) == 51
+	})
 	close(gate)
 	all.Wait()
 	if reads != 2 {
@@ -83,10 +88,10 @@ func negated(from, to []int64) map[int64]int64 {
 // Jobs behind one that is asked for are read with it, each once; one that may have been split since is read again.
 func TestPiecesAhead(t *testing.T) {
 	var from, to []int64
-	r := pieces[int64]{read: func(_ context.Context, f, t []int64) (map[int64]int64, error) {
+	r := newPieces(func(_ context.Context, f, t []int64) (map[int64]int64, error) {
 		from, to = append(from, f...), append(to, t...)
 		return negated(f, t), nil
-	}}
+	})
 	for _, step := range []struct{ first, again, from, to []int64 }{
 		{first: []int64{100, 3, 7}, from: []int64{3, 7, 100}, to: []int64{7, 23, 116}},
 		{first: []int64{4, 5, 22, 115}},
@@ -95,18 +100,23 @@ func TestPiecesAhead(t *testing.T) {
 		{first: []int64{23}, from: []int64{23}, to: []int64{39}},
 	} {
 		from, to = nil, nil
-		found, err := r.of(t.Context(), step.first, step.again)
+		ids := slices.Concat(step.first, step.again)
+		again, out := make([]bool, len(ids)), make([]int64, len(ids))
+		for i := range step.again {
+			again[len(step.first)+i] = true
+		}
+		err := r.of(t.Context(), ids, again, out)
 		if err != nil || !slices.Equal(from, step.from) || !slices.Equal(to, step.to) {
 			t.Errorf("%v, %v: read %v to %v, %v", step.first, step.again, from, to, err)
 		}
-		for _, id := range slices.Concat(step.first, step.again) {
-			if found[id] != -id {
-				t.Errorf("%d is %d", id, found[id])
+		for i, id := range ids {
+			if out[i] != -id {
+				t.Errorf("%d is %d", id, out[i])
 			}
 		}
 	}
 	for id := int64(1 << 20); id < 1<<20+100*mostAhead; id += readAhead {
-		if _, err := r.of(t.Context(), []int64{id}, nil); err != nil {
+		if err := r.of(t.Context(), []int64{id}, []bool{false}, []int64{0}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +128,7 @@ func TestPiecesAhead(t *testing.T) {
 // A cache reads each key once while it has room, forgets the oldest half, and does not keep what is not there.
 func TestCache(t *testing.T) {
 	var read []int
-	c := newCache(2, func(_ context.Context, keys []int) (map[int]string, error) {
+	c := newCache("number", 2, func(_ context.Context, keys []int) (map[int]string, error) {
 		read = append(read, keys...)
 		found := map[int]string{}
 		for _, k := range keys {
@@ -128,17 +138,22 @@ func TestCache(t *testing.T) {
 		}
 		return found, nil
 	})
-	for _, step := range []struct{ keys, loads []int }{
-		{[]int{1, 2, 1}, []int{1, 2}}, {[]int{1, -1}, []int{-1}}, {[]int{3, -1}, []int{3, -1}}, {[]int{1}, nil}, {[]int{4, 5}, []int{4, 5}}, {[]int{2}, []int{2}},
+	for _, step := range []struct {
+		keys, loads []int
+		missing     string
+	}{
+		{keys: []int{1, 2, 1}, loads: []int{1, 2}}, {keys: []int{1, -1}, loads: []int{-1}, missing: "number -1 is not"}, {keys: []int{3, -1}, loads: []int{-1, 3}, missing: "number -1 is not"},
+		{keys: []int{1}}, {keys: []int{4, 5}, loads: []int{4, 5}}, {keys: []int{2}, loads: []int{2}},
 	} {
 		read = nil
-		found, err := c.of(t.Context(), step.keys)
-		if err != nil || !slices.Equal(read, step.loads) {
+		out := make([]string, len(step.keys))
+		err := c.of(t.Context(), step.keys, out)
+		if !slices.Equal(read, step.loads) || step.missing == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), step.missing) {
 			t.Errorf("%v: read %v, want %v; %v", step.keys, read, step.loads, err)
 		}
-		for _, k := range step.keys {
-			if v, ok := found[k]; ok != (k >= 0) || len(v) != max(0, k) {
-				t.Errorf("%v: %d is %q", step.keys, k, v)
+		for i, k := range step.keys {
+			if err == nil && len(out[i]) != k {
+				t.Errorf("%v: %d is %q", step.keys, k, out[i])
 			}
 		}
 	}
@@ -153,7 +168,7 @@ func TestPiecesByKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, err := db.Query(t.Context(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query["pieces"], pgx.StrictNamedArgs{"from": []int64{5, 7, 9}, "to": []int64{7, 9, 25}})
+	rows, err := db.Query(t.Context(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query["pieces"], pgx.StrictNamedArgs{"from": []int64{5, 7, 9}, "to": []int64{7, 9, 25}, "most": readAhead})
 	if err != nil {
 		t.Fatal(err)
 	}
