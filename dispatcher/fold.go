@@ -28,11 +28,8 @@ func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 	return r.Batches, nil
 }
 
-// Batches of one step of the tables, and how many steps follow each other before others have a turn.
-const (
-	foldBatches = 400
-	foldSteps   = 10
-)
+// foldBatches are the batches of one step of the tables, at the most.
+const foldBatches = 400
 
 // A daemon that follows leaves the tables to the leader while they are not so far behind. While nothing but time passes nobody hurries either.
 const (
@@ -40,9 +37,13 @@ const (
 	foldIdle   = 5 * time.Second
 )
 
-// fold follows the log.
+// foldRests is up to which lag steps leave half of their time to pulls, which wait for the same processors: it is made up for between their bursts.
+const foldRests = 5 * time.Second
+
+// fold follows the log up to where it is now.
 func (b background) fold(ctx context.Context) (n int, err error) {
-	if at, news := b.brake.position(), b.eye.news.Load(); at != nil && at.Seq >= news {
+	news := b.eye.news.Load()
+	if at := b.brake.position(); at != nil && at.Seq >= news {
 		if tip, err := b.eye.tip(ctx); err != nil || tip.At.Sub(at.At) < foldIdle {
 			return 0, nil
 		}
@@ -52,14 +53,22 @@ func (b background) fold(ctx context.Context) (n int, err error) {
 			return 0, nil
 		}
 	}
-	for range foldSteps {
+	for {
+		began := time.Now()
 		took, err := b.Fold(ctx, foldBatches)
 		n += took
-		if err != nil || took < foldBatches {
+		if at := b.brake.position(); err != nil || took == 0 || at.Seq >= news {
 			return n, err
 		}
+		if lag := b.brake.last(); lag != nil && lag.Time > foldRests {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return n, nil
+		case <-time.After(time.Since(began)):
+		}
 	}
-	return n, nil
 }
 
 // foldedWithin is for how long a daemon is waited for that folds at the same moment.

@@ -75,11 +75,32 @@ func (f *Folder) site(ctx context.Context, number int64) (*shares.Version, error
 	return f.at, nil
 }
 
-// batches reads the log, with the versions of the site that it names.
-func (f *Folder) batches(ctx context.Context, after int64, most int) ([]entry.Batch, error) {
-	read, err := f.log.Read(ctx, after, most)
-	if err != nil || f.sites == nil {
-		return read, err
+// Bounds of a step: others wait for its processor time, and a large one is no cheaper than two.
+const (
+	mostEntries = 1500 // and the rest of a batch
+	portion     = 50   // batches that are read at once
+)
+
+// batches reads the log for a step, with the versions of the site that it names.
+func (f *Folder) batches(ctx context.Context, after int64, most int) (read []entry.Batch, err error) {
+	for entries := 0; most > 0 && entries < mostEntries; {
+		more, err := f.log.Read(ctx, after, min(most, portion))
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range more {
+			if entries < mostEntries {
+				read = append(read, b)
+			}
+			entries += len(b.Entries)
+		}
+		if len(more) < portion {
+			break
+		}
+		after, most = after+portion, most-portion
+	}
+	if f.sites == nil {
+		return read, nil
 	}
 	for i, b := range read {
 		for at, e := range b.Entries {
@@ -151,7 +172,7 @@ type Result struct {
 	Odd     []string  // the first few of them, for the daemon's log
 }
 
-// Fold makes one step of up to so many batches. A Result without batches: there is nothing new. ErrRaced, after which all is well,
+// Fold makes one step of up to so many batches, fewer if they have many entries. A Result without batches: there is nothing new. ErrRaced, after which all is well,
 // when another daemon was faster; ErrDiverged and ledger.ErrDropped, after which nothing is.
 func (f *Folder) Fold(ctx context.Context, batches int) (r Result, err error) {
 	from, err := f.Position(ctx)
