@@ -9,7 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
-// Fold makes one step of the tables, of up to so many batches, and says how many it took. Do it again while it takes all that it may.
+// Fold makes one step of the tables, of up to so many batches, and says how many it took: 0 when there is nothing to do.
 func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 	d.folding.Lock()
 	defer d.folding.Unlock()
@@ -28,17 +28,17 @@ func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 	return r.Batches, nil
 }
 
-// foldBatches are the batches of one step of the tables, at the most.
-const foldBatches = 400
+// Batches of one step of the tables, at the most, and how many steps follow each other before others have a turn.
+const (
+	foldBatches = 400
+	foldSteps   = 10
+)
 
 // A daemon that follows leaves the tables to the leader while they are not so far behind. While nothing but time passes nobody hurries either.
 const (
 	foldBehind = 5 * time.Second
 	foldIdle   = 5 * time.Second
 )
-
-// foldRests is up to which lag steps leave half of their time to pulls, which wait for the same processors: it is made up for between their bursts.
-const foldRests = 5 * time.Second
 
 // fold follows the log up to where it is now.
 func (b background) fold(ctx context.Context) (n int, err error) {
@@ -53,22 +53,14 @@ func (b background) fold(ctx context.Context) (n int, err error) {
 			return 0, nil
 		}
 	}
-	for {
-		began := time.Now()
+	for range foldSteps {
 		took, err := b.Fold(ctx, foldBatches)
 		n += took
 		if at := b.brake.position(); err != nil || took == 0 || at.Seq >= news {
 			return n, err
 		}
-		if lag := b.brake.last(); lag != nil && lag.Time > foldRests {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return n, nil
-		case <-time.After(time.Since(began)):
-		}
 	}
+	return n, nil
 }
 
 // foldedWithin is for how long a daemon is waited for that folds at the same moment.

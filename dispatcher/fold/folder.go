@@ -75,10 +75,10 @@ func (f *Folder) site(ctx context.Context, number int64) (*shares.Version, error
 	return f.at, nil
 }
 
-// Bounds of a step: others wait for its processor time, and a large one is no cheaper than two.
+// Bounds of a step, which is in memory as a whole.
 const (
-	mostEntries = 1500 // and the rest of a batch
-	portion     = 50   // batches that are read at once
+	mostEntries = 20_000 // and the rest of a batch
+	portion     = 50     // batches that are read at once
 )
 
 // batches reads the log for a step, with the versions of the site that it names.
@@ -172,8 +172,8 @@ type Result struct {
 	Odd     []string  // the first few of them, for the daemon's log
 }
 
-// Fold makes one step of up to so many batches, fewer if they have many entries. A Result without batches: there is nothing new. ErrRaced, after which all is well,
-// when another daemon was faster; ErrDiverged and ledger.ErrDropped, after which nothing is.
+// Fold makes one step of up to so many batches, fewer if they have many entries. A Result without batches: there is nothing new. ErrRaced,
+// after which all is well, when another daemon was faster; ErrDiverged and ledger.ErrDropped, after which nothing is.
 func (f *Folder) Fold(ctx context.Context, batches int) (r Result, err error) {
 	from, err := f.Position(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ type pieces[V any] struct {
 }
 
 const (
-	readAhead = 64     // ids from one that is asked for
+	readAhead = 32     // ids from one that is asked for
 	mostAhead = 20_000 // that are kept, twice
 )
 

@@ -93,11 +93,11 @@ func TestPiecesAhead(t *testing.T) {
 		return negated(f, t), nil
 	})
 	for _, step := range []struct{ first, again, from, to []int64 }{
-		{first: []int64{100, 3, 7}, from: []int64{3, 7, 100}, to: []int64{7, 23, 116}},
-		{first: []int64{4, 5, 22, 115}},
-		{first: []int64{5}, from: []int64{5}, to: []int64{21}}, // it was given out
-		{first: []int64{101}, again: []int64{102}, from: []int64{102}, to: []int64{118}},
-		{first: []int64{23}, from: []int64{23}, to: []int64{39}},
+		{first: []int64{100, 3, 7}, from: []int64{3, 7, 100}, to: []int64{7, 7 + readAhead, 100 + readAhead}},
+		{first: []int64{4, 5, 6 + readAhead, 99 + readAhead}},
+		{first: []int64{5}, from: []int64{5}, to: []int64{5 + readAhead}}, // it was given out
+		{first: []int64{101}, again: []int64{102}, from: []int64{102}, to: []int64{102 + readAhead}},
+		{first: []int64{70}, from: []int64{70}, to: []int64{70 + readAhead}},
 	} {
 		from, to = nil, nil
 		ids := slices.Concat(step.first, step.again)
