@@ -23,6 +23,7 @@ import (
 
 // fakeDispatcher answers with what the test put in.
 type fakeDispatcher struct {
+	loading error // the daemon has not read its state
 	pull    func(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
 	err     error // of everything else
 	pulls   sync.Mutex
@@ -81,6 +82,8 @@ func (f *fakeDispatcher) LeaseQueues(_ context.Context, leases []string) (map[st
 	}
 	return at, f.err
 }
+
+func (f *fakeDispatcher) Loaded(context.Context) error { return f.loading }
 
 func (f *fakeDispatcher) Standing() dispatcher.Standing {
 	return dispatcher.Standing{Version: 2, Pools: []dispatcher.PoolStanding{{Pool: "default", Capacity: 100, Shares: []dispatcher.ShareStanding{

@@ -19,6 +19,8 @@ type Dispatcher interface {
 	// LeaseQueues are the queues at which leases are, by lease; those that are over have no entry.
 	LeaseQueues(ctx context.Context, leases []string) (map[string]string, error)
 	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
+	// Loaded says whether the daemon has read its state: before that, Standing, Queues and the like have nothing.
+	Loaded(context.Context) error
 	Standing() dispatcher.Standing
 	// Outlook is the Standing with how long shares wait for their targets.
 	Outlook(context.Context) dispatcher.Standing

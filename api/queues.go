@@ -19,14 +19,14 @@ func (s *server) queueRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-queues", Method: http.MethodGet, Path: "/v1/queues", Tags: []string{"site"}, Summary: "List the queues as they stand",
 		Description: "All of them, in the order of the site file.",
-	}, func(ctx context.Context, _ *struct{}) (Page[dispatcher.QueueStanding], error) {
+	}, onceLoaded(s, func(ctx context.Context, _ *struct{}) (Page[dispatcher.QueueStanding], error) {
 		return Page[dispatcher.QueueStanding]{Items: list(asLead(ctx, s, askQueues, s.dispatcher.Queues))}, nil
-	})
+	}))
 	route(s, huma.Operation{
 		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/queues/{name}", Tags: []string{"site"}, Summary: "Show a queue",
-	}, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
+	}, onceLoaded(s, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
 		return s.queueIn(asLead(ctx, s, askQueues, s.dispatcher.Queues), in.Name)
-	})
+	}))
 	for _, v := range []struct {
 		verb, summary string
 		state         shares.QueueState

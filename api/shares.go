@@ -21,14 +21,14 @@ func (s *server) shareRoutes() {
 	route(s, huma.Operation{
 		OperationID: "get-shares", Method: http.MethodGet, Path: "/v1/shares", Tags: []string{"site"}, Summary: "Show the share tree as it stands",
 		Description: "Weight, target, held units, ready jobs, deficit and the time until it holds its target of every node, pool by pool.",
-	}, func(ctx context.Context, _ *struct{}) (dispatcher.Standing, error) {
+	}, onceLoaded(s, func(ctx context.Context, _ *struct{}) (dispatcher.Standing, error) {
 		st := s.dispatcher.Outlook(ctx)
 		st.Pools = list(st.Pools)
 		for i := range st.Pools {
 			st.Pools[i].Shares = list(st.Pools[i].Shares)
 		}
 		return st, nil
-	})
+	}))
 }
 
 // withQueues adds the names of the queues to an unknown-queue error, so that a typing error is found at once.

@@ -20,10 +20,10 @@ func (s *server) stockRoutes() {
 	route(s, huma.Operation{
 		OperationID: "stock", Method: http.MethodGet, Path: "/v1/stock", Tags: []string{"site"}, Summary: "Show how well shares are supplied with ready jobs",
 		Description: "Of every leaf: its ready jobs by the set of queues that may run them, and the queues that have none of it, with the reason.",
-	}, func(_ context.Context, in *stockInput) (Page[dispatcher.ShareStock], error) {
+	}, onceLoaded(s, func(_ context.Context, in *stockInput) (Page[dispatcher.ShareStock], error) {
 		all, err := s.stock(in)
 		return Page[dispatcher.ShareStock]{Items: list(all)}, err
-	})
+	}))
 	route(s, huma.Operation{
 		OperationID: "task-queues", Method: http.MethodGet, Path: "/v1/tasks/{id}/queues", Tags: []string{"tasks"}, Summary: "Show where the jobs of a task may run",
 		Description: "Of each kind of jobs that it has or will have: every queue, and the filter that excludes it. Nothing when the task is over.",

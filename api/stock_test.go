@@ -35,3 +35,19 @@ func TestStock(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+// A daemon that has not read its state yet does not say that there is nothing.
+func TestNothingIsSaidBeforeTheStateIsRead(t *testing.T) {
+	b := newBench(t)
+	b.dispatcher.loading = dispatcher.ErrUnavailable
+	for _, path := range []string{"/v1/queues", "/v1/queues/CERN", "/v1/shares", "/v1/stock", "/v1/jobs?queue=nowhere"} {
+		w := b.call("GET", path, "")
+		if p := b.problem(w, 503); p.Code != "unavailable" || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %v, %v", path, p, w.Header())
+		}
+	}
+	b.dispatcher.loading = nil
+	if w := b.call("GET", "/v1/queues/CERN", ""); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

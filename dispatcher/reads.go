@@ -124,6 +124,23 @@ func (r *Reads) now(m explain.Moment, look func(explain.Moment)) {
 	}
 }
 
+// Loaded says whether this daemon has read its state, for which it waits a little: before that, what stands now is nothing to it. ErrUnavailable: it
+// has not.
+func (r *Reads) Loaded(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, nowWithin)
+	defer cancel()
+	for {
+		if err := r.view(ctx, func(machine.View) {}); err == nil || ctx.Err() == nil && !errors.Is(err, ErrUnavailable) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ErrUnavailable
+		case <-time.After(nowEvery):
+		}
+	}
+}
+
 // black are the queues that fail nearly all that they get; none when the database does not answer.
 func (r *Reads) black(ctx context.Context) map[shares.QueueID]explain.BlackHoleStanding {
 	ctx, cancel := context.WithTimeout(ctx, nowWithin)

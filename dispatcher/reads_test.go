@@ -143,6 +143,9 @@ func TestReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.folded()
+	if err := s.Loaded(ctx); err != nil {
+		t.Errorf("the state is read: %v", err)
+	}
 	t.Run("jobs", func(t *testing.T) { s.jobs(t, first, second, third) })
 	t.Run("standings", s.standings)
 	t.Run("lately", func(t *testing.T) { s.lateness(t, first) })

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -144,4 +145,16 @@ func readyOf(m *machine.Machine) map[[2]int32][2]int64 {
 		}
 	}
 	return all
+}
+
+// A daemon that has not read its state says so.
+func TestLoaded(t *testing.T) {
+	s := newTables(t)
+	d, err := Open(t.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: 99, Site: func(context.Context, int64) (shares.Version, error) { return siteOf(2, 1), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Loaded(t.Context()); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("%v, want ErrUnavailable", err)
+	}
 }

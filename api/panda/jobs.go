@@ -20,6 +20,8 @@ type Jobs interface {
 	Metadata(ctx context.Context, task, after int64, n int) ([]dispatcher.JobMetadata, error)
 	// KillJobs cancels jobs; those that were live come back, by rising id.
 	KillJobs(ctx context.Context, ids []int64) ([]int64, error)
+	// Loaded says whether the daemon has read its state: before that, Counts, Queues and Standing have nothing.
+	Loaded(context.Context) error
 	// Counts are live jobs by kind, Ended those that were over within a time.
 	Counts() []dispatcher.Count
 	Ended(ctx context.Context, within time.Duration) ([]dispatcher.Count, error)

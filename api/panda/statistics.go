@@ -1,6 +1,7 @@
 package panda
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -59,7 +60,7 @@ func isAnalysis(c dispatcher.Count) bool { return slices.Contains(analysisLabels
 // counts are live jobs, and those that ended within a time.
 func (s *server) counts(ctx context.Context, within time.Duration) ([]dispatcher.Count, error) {
 	ended, err := s.Jobs.Ended(ctx, within)
-	return append(s.Jobs.Counts(), ended...), err
+	return append(s.Jobs.Counts(), ended...), cmp.Or(s.Jobs.Loaded(ctx), err)
 }
 
 func (s *server) statsByCloud(r *http.Request, a args) envelope {
@@ -139,32 +140,42 @@ func split(c dispatcher.Count, work []generator.Work) map[string]int64 {
 }
 
 // activeBySite is what Harvester asks for, to know where pilots are wanted: every queue is named.
-func (s *server) activeBySite(*http.Request, args) envelope {
-	all := tally{}
-	for _, q := range s.Jobs.Queues() {
-		all.at(q.Name)
-	}
-	for _, c := range together(s.Jobs.Counts()) {
-		for _, queue := range c.Queues {
-			all.add(c.N, queue, countState(c))
+func (s *server) activeBySite(r *http.Request, _ args) envelope {
+	return answer(s, r, "active jobs", func(ctx context.Context) (tally, error) {
+		all := tally{}
+		if err := s.Jobs.Loaded(ctx); err != nil {
+			return nil, err
 		}
-	}
-	for queue := range all {
-		all.at(queue).fill(activeStates...)
-	}
-	return good(all)
+		for _, q := range s.Jobs.Queues() {
+			all.at(q.Name)
+		}
+		for _, c := range together(s.Jobs.Counts()) {
+			for _, queue := range c.Queues {
+				all.add(c.N, queue, countState(c))
+			}
+		}
+		for queue := range all {
+			all.at(queue).fill(activeStates...)
+		}
+		return all, nil
+	})
 }
 
 // activeDetailed counts by queue, resource type and label.
-func (s *server) activeDetailed(*http.Request, args) envelope {
-	all := tally{}
-	for _, c := range together(s.Jobs.Counts()) {
-		for _, queue := range c.Queues {
-			all.at(queue, c.Class, c.Label).add(c.N, countState(c))
-			all.at(queue, c.Class, c.Label).fill(activeStates...)
+func (s *server) activeDetailed(r *http.Request, _ args) envelope {
+	return answer(s, r, "active jobs in detail", func(ctx context.Context) (tally, error) {
+		all := tally{}
+		if err := s.Jobs.Loaded(ctx); err != nil {
+			return nil, err
 		}
-	}
-	return good(all)
+		for _, c := range together(s.Jobs.Counts()) {
+			for _, queue := range c.Queues {
+				all.at(queue, c.Class, c.Label).add(c.N, countState(c))
+				all.at(queue, c.Class, c.Label).fill(activeStates...)
+			}
+		}
+		return all, nil
+	})
 }
 
 // statsBy counts by queue, perhaps share, class and state.

@@ -22,6 +22,8 @@ type manyCounts struct {
 	queues []dispatcher.QueueStanding
 }
 
+func (m manyCounts) Loaded(context.Context) error { return nil }
+
 func (m manyCounts) Counts() []dispatcher.Count { return m.counts }
 func (m manyCounts) Ended(context.Context, time.Duration) ([]dispatcher.Count, error) {
 	return nil, nil

@@ -91,8 +91,13 @@ func (v View) Leases(task int64, share shares.ShareID) []Lease {
 	return v.state.leases.Find(task, share)
 }
 
-// Running are the attempts that have no order to end, by job and in no order: see Run.Since. They are not to be changed.
-func (v View) Running() iter.Seq2[int64, *running.Run] { return v.state.leases.Unordered() }
+// Running are attempts that have no order to end, part by part: see running.Leases.Unordered. They are not to be changed.
+func (v View) Running(from, most int) iter.Seq[*running.Run] {
+	return v.state.leases.Unordered(from, most)
+}
+
+// Runs is how many leases there are.
+func (v View) Runs() int { return v.state.leases.Many() }
 
 // UserView is how a user of a share stands in a pool.
 type UserView struct {

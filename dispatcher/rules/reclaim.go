@@ -188,28 +188,36 @@ func (c *reclaiming) choose(ctx context.Context, round *retry.Round, open []open
 	return nil
 }
 
+// lookAtOnce is how many leases are looked at before others have a turn: some milliseconds in which the leader decides nothing.
+const lookAtOnce = 20_000
+
 // look finds what runs and was not ordered to end. The machine is asked, since tables do not know what began a moment ago. It does not know of
 // orders that are on their way to it.
-func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOrder) error {
+func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOrder) (err error) {
 	ordered := map[fold.Fence]bool{}
 	for _, o := range open {
 		ordered[fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}] = true
 	}
-	return c.cfg.View(ctx, func(v machine.View) {
-		some := false
-		for h := range v.Held() {
-			some = some || young.Wants(h.Queue, c.cores[h.Shape])
-		}
-		if !some {
-			return
-		}
-		for id, l := range v.Running() {
-			if cores := c.cores[l.Shape]; young.Wants(l.Queue, cores) && !ordered[fold.Fence{Job: id, Attempt: l.Attempt, Nonce: l.Nonce}] {
-				young.Add(retry.Candidate{JobID: id, Attempt: l.Attempt, Nonce: l.Nonce, Age: v.Now.Sub(l.Since()),
-					Running: retry.Running{QueueID: l.Queue, ShareID: l.Share, ShapeID: l.Shape, Cores: cores, Units: l.Units}})
+	some, runs := false, 1
+	for from := 0; from < runs && err == nil; from += lookAtOnce {
+		err = c.cfg.View(ctx, func(v machine.View) {
+			for h := range v.Held() {
+				some = some || young.Wants(h.Queue, c.cores[h.Shape])
 			}
-		}
-	})
+			if !some {
+				runs = 0
+				return
+			}
+			runs = v.Runs()
+			for l := range v.Running(from, lookAtOnce) {
+				if cores := c.cores[l.Shape]; young.Wants(l.Queue, cores) && !ordered[fold.Fence{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] {
+					young.Add(retry.Candidate{JobID: l.Job, Attempt: l.Attempt, Nonce: l.Nonce, Age: v.Now.Sub(l.Since()),
+						Running: retry.Running{QueueID: l.Queue, ShareID: l.Share, ShapeID: l.Shape, Cores: cores, Units: l.Units}})
+				}
+			}
+		})
+	}
+	return err
 }
 
 // widths is how many cores a job of each shape needs that is held.

@@ -31,6 +31,7 @@ type Order struct {
 // Leases are all that run, by job.
 type Leases struct {
 	by       map[int64]*Run
+	all      []*Run               // each at its place, in no order
 	requests map[entry.ID][]int64 // jobs that each was granted, in their order
 	orders   map[int64]Order
 	tasks    map[int64]*task
@@ -39,6 +40,7 @@ type Leases struct {
 
 // Run is Lease as it is kept: a million of them are to take little memory.
 type Run struct {
+	Job     int64
 	Nonce   int64
 	of      *task
 	Place   int64 // where the job stands when it comes back,
@@ -50,7 +52,8 @@ type Run struct {
 	Share   shares.ShareID // that pays
 	Home    shares.ShareID // and in the order of which share
 	Queue   shares.QueueID
-	started bool // here it takes no room
+	at      int32 // place among all
+	started bool
 	Pilot   *name
 	node    *name
 }
@@ -68,9 +71,10 @@ func (ls *Leases) Add(g entry.Granted, user string, now time.Time) {
 		ls.tasks[g.Task] = t
 	}
 	t.n++
-	ls.by[g.Job] = &Run{Nonce: g.Nonce, of: t, since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
+	r := &Run{Job: g.Job, Nonce: g.Nonce, of: t, at: int32(len(ls.all)), since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
 		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, Pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
-	if n := ls.by[g.Job].node; n.Text != "" {
+	ls.by[g.Job], ls.all = r, append(ls.all, r)
+	if n := r.node; n.Text != "" {
 		n.jobs = append(n.jobs, g.Job)
 	}
 	if g.Request != (entry.ID{}) {
@@ -140,6 +144,10 @@ func (ls *Leases) Attempt(job int64, attempt int32) (*Run, error) {
 func (ls *Leases) Drop(job int64, l *Run) {
 	delete(ls.by, job)
 	delete(ls.orders, job)
+	last := ls.all[len(ls.all)-1]
+	ls.all[l.at], last.at = last, l.at
+	ls.all[len(ls.all)-1] = nil
+	ls.all = ls.all[:len(ls.all)-1]
 	ls.names.drop(l.Pilot)
 	if i := slices.Index(l.node.jobs, job); i >= 0 {
 		last := len(l.node.jobs) - 1
@@ -263,14 +271,15 @@ func (ls *Leases) All() iter.Seq[Lease] {
 	}
 }
 
-// Unordered are those that are not to end by an order, by job and in no order. They are not to be changed.
-func (ls *Leases) Unordered() iter.Seq2[int64, *Run] {
-	return func(yield func(int64, *Run) bool) {
-		for job, l := range ls.by {
-			if k := l.of.killed(job); k != nil && !k.idle {
+// Unordered are those that are not to end by an order, of so many places from one on: whoever looks at all of them in parts misses none that is
+// there all the time but for those that take the place of one that ended. They are in no order, and not to be changed.
+func (ls *Leases) Unordered(from, most int) iter.Seq[*Run] {
+	return func(yield func(*Run) bool) {
+		for _, l := range ls.all[min(from, len(ls.all)):min(from+most, len(ls.all))] {
+			if k := l.of.killed(l.Job); k != nil && !k.idle {
 				continue
 			}
-			if _, ordered := ls.orders[job]; !ordered && !yield(job, l) {
+			if _, ordered := ls.orders[l.Job]; !ordered && !yield(l) {
 				return
 			}
 		}
