@@ -56,10 +56,10 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 // onceLoaded has a read of what stands now answered once the daemon has read its state: before that it would say that there is nothing.
 func onceLoaded[I, O any](s *server, read func(context.Context, *I) (O, error)) func(context.Context, *I) (O, error) {
 	return func(ctx context.Context, in *I) (out O, err error) {
-		if err := s.dispatcher.Loaded(ctx); err != nil {
-			return out, err
+		if err = s.dispatcher.Loaded(ctx); err == nil {
+			out, err = read(ctx, in)
 		}
-		return read(ctx, in)
+		return out, err
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -96,10 +97,7 @@ func (s *server) someJobs(ctx context.Context, in *jobsInput) (p Page[dispatcher
 		p, err = s.chosenJobs(ctx, in)
 	}
 	if err == nil && len(p.Items) == 0 && p.Next == "" {
-		if err = s.dispatcher.Loaded(ctx); err != nil {
-			return p, err
-		}
-		if err = s.knownShare(in.Share); err == nil && in.Queue != "" {
+		if err = cmp.Or(s.dispatcher.Loaded(ctx), s.knownShare(in.Share)); err == nil && in.Queue != "" {
 			_, err = s.queueIn(s.dispatcher.Queues(), in.Queue)
 		}
 	}

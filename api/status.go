@@ -67,43 +67,30 @@ func (s *server) status(ctx context.Context, _ *struct{}) (Status, error) {
 	st.Site = standing.Version
 	for _, p := range standing.Pools {
 		st.Pools = append(st.Pools, PoolStatus{Pool: p.Pool, Capacity: p.Capacity, Held: p.Held})
-		for _, n := range p.Shares {
-			if n.Leaf {
-				st.HeldJobs += n.HeldJobs
-			}
-		}
 	}
-	st.ReadyJobs = readyJobs(standing)
+	st.ReadyJobs, st.HeldJobs = liveJobs(standing)
+	by := map[shares.QueueState]*int{shares.Online: &st.Queues.Online, shares.Drain: &st.Queues.Drain, shares.Offline: &st.Queues.Offline, shares.Test: &st.Queues.Test}
 	for _, q := range s.dispatcher.Queues() {
-		st.Waiting += q.Waiting
-		switch q.State {
-		case shares.Online:
-			st.Queues.Online++
-		case shares.Drain:
-			st.Queues.Drain++
-		case shares.Offline:
-			st.Queues.Offline++
-		case shares.Test:
-			st.Queues.Test++
+		if st.Waiting += q.Waiting; by[q.State] != nil {
+			*by[q.State]++
 		}
 	}
 	return st, nil
 }
 
-// readyJobs sums the leaves. A ready job belongs to the set of queues that can run it, so that it is shown in
+// liveJobs sums the leaves. A ready job belongs to the set of queues that can run it, so that it is shown in
 // the pool of each of them; it is counted where it is shown most.
-func readyJobs(st dispatcher.Standing) int64 {
+func liveJobs(st dispatcher.Standing) (ready, held int64) {
 	most := map[shares.ShareID]int64{}
 	for _, p := range st.Pools {
 		for _, n := range p.Shares {
 			if n.Leaf {
-				most[n.ID] = max(most[n.ID], n.Ready)
+				most[n.ID], held = max(most[n.ID], n.Ready), held+n.HeldJobs
 			}
 		}
 	}
-	var sum int64
 	for _, n := range most {
-		sum += n
+		ready += n
 	}
-	return sum
+	return ready, held
 }

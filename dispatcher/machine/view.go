@@ -91,13 +91,10 @@ func (v View) Leases(task int64, share shares.ShareID) []Lease {
 	return v.state.leases.Find(task, share)
 }
 
-// Running are attempts that have no order to end, part by part: see running.Leases.Unordered. They are not to be changed.
-func (v View) Running(from, most int) iter.Seq[*running.Run] {
-	return v.state.leases.Unordered(from, most)
+// Running are attempts that have no order to end, part by part of all leases: see running.Leases.Unordered. They are not to be changed.
+func (v View) Running(from, most int) (part iter.Seq[*running.Run], all int) {
+	return v.state.leases.Unordered(from, most), v.state.leases.Many()
 }
-
-// Runs is how many leases there are.
-func (v View) Runs() int { return v.state.leases.Many() }
 
 // UserView is how a user of a share stands in a pool.
 type UserView struct {

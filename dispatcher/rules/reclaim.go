@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -208,8 +210,9 @@ func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOr
 				runs = 0
 				return
 			}
-			runs = v.Runs()
-			for l := range v.Running(from, lookAtOnce) {
+			var part iter.Seq[*running.Run]
+			part, runs = v.Running(from, lookAtOnce)
+			for l := range part {
 				if cores := c.cores[l.Shape]; young.Wants(l.Queue, cores) && !ordered[fold.Fence{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] {
 					young.Add(retry.Candidate{JobID: l.Job, Attempt: l.Attempt, Nonce: l.Nonce, Age: v.Now.Sub(l.Since()),
 						Running: retry.Running{QueueID: l.Queue, ShareID: l.Share, ShapeID: l.Shape, Cores: cores, Units: l.Units}})

@@ -224,8 +224,7 @@ func (s *stage) back(ctx context.Context) error {
 	return s.restore(ctx)
 }
 
-// restore brings the base data set back: what was claimed is finished, and as many jobs are generated meanwhile. The tables are made of that
-// before the next round begins.
+// restore brings the base data set back, and the tables up to it: what was claimed is finished, and as many jobs are generated meanwhile.
 func (s *stage) restore(ctx context.Context) error {
 	if len(s.open) == 0 {
 		return nil
@@ -235,10 +234,7 @@ func (s *stage) restore(ctx context.Context) error {
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.finish(inner, s.served.Dispatcher) })
 	group.Go(func() error { return s.refill(inner, n) })
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return s.level(ctx)
+	return errors.Join(group.Wait(), s.level(ctx))
 }
 
 // missing is how many jobs are to be made when n more have gone: all that are not there, in a brief run not before
