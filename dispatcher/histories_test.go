@@ -31,7 +31,6 @@ type mirror struct {
 // The seeds of sim.TestHistories, on PostgreSQL: its log takes and refuses what the log of memory does, through races, doubt and failovers; and
 // tables that are folded of it are a start that is the machine of the log.
 func TestHistoriesOnPostgreSQL(t *testing.T) {
-	t.Parallel()
 	all, left := map[string]int{}, pgtest.Draws(40)
 	for seed := uint64(0); left > 0; seed++ {
 		p := sim.Draw(seed)
