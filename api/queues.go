@@ -38,9 +38,9 @@ func (s *server) queueRoutes() {
 	} {
 		route(s, huma.Operation{
 			OperationID: v.verb + "-queue", Method: http.MethodPost, Path: "/v1/queues/{name}/" + v.verb, Tags: []string{"site"}, Summary: v.summary,
-		}, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
+		}, onceLoaded(s, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
 			return s.setQueue(ctx, in.Name, v.state)
-		})
+		}))
 	}
 }
 

@@ -414,7 +414,7 @@ func TestReplayIsIdentical(t *testing.T) {
 		}
 	})
 	t.Logf("%d grants, %d compared, %d from checkpoints", grants, compared, many)
-	if compared < grants/2 || compared == 0 { // exact says which may be left out of each history; short runs have few
+	if compared == 0 || compared+20 < grants*9/10 { // exact says which may be left out of each history; short runs have few
 		t.Errorf("%d of %d grants are compared", compared, grants)
 	}
 }

@@ -200,14 +200,18 @@ func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOr
 	for _, o := range open {
 		ordered[fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}] = true
 	}
-	some, runs := false, 1
+	wanted := func(v machine.View) bool {
+		for h := range v.Held() {
+			if young.Wants(h.Queue, c.cores[h.Shape]) {
+				return true
+			}
+		}
+		return false
+	}
+	runs := 1
 	for from := 0; from < runs && err == nil; from += lookAtOnce {
 		err = c.cfg.View(ctx, func(v machine.View) {
-			for h := range v.Held() {
-				some = some || young.Wants(h.Queue, c.cores[h.Shape])
-			}
-			if !some {
-				runs = 0
+			if from == 0 && !wanted(v) {
 				return
 			}
 			var part iter.Seq[*running.Run]
