@@ -303,7 +303,8 @@ func (w *world) recount(t tb) {
 			SELECT count(*) FILTER (WHERE state = 'finished') AS finished, count(*) FILTER (WHERE state = 'failed') AS failed,
 				count(*) FILTER (WHERE state = 'cancelled') AS cancelled,
 				count(DISTINCT idx) FILTER (WHERE state = 'finished') AS pieces_finished,
-				count(*) FILTER (WHERE scaled_away AND state <> 'finished') AS gone
+				count(DISTINCT idx) FILTER (WHERE scaled_away)
+					- count(DISTINCT idx) FILTER (WHERE scaled_away AND state = 'finished') AS gone
 			FROM over_jobs WHERE task_id = t.id
 		) e`)
 	for _, a := range all {

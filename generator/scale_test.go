@@ -264,6 +264,46 @@ func TestScaleAndRetry(t *testing.T) {
 	}
 }
 
+// A piece that is not wanted any more counts once, however often it was tried: for what is tried again, and for what is done.
+func TestScaleAwayOfWhatFailedTwice(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	f := &fleet{db: w}
+	id := w.submit(t, managed(func(s *Spec) { s.Count, s.Roles, s.MaxAttempts = 0, []Member{{Role: "r", Count: 3}}, 1 })).ID
+	fail := func(n int) {
+		steps(t, w.Generate)
+		f.lease(t, n)
+		f.end(t, "failed", n)
+		steps(t, w.Settle)
+		w.recount(t)
+		if got := w.task(t, id); got.State != "failed" {
+			t.Fatalf("%+v", got)
+		}
+	}
+	again := func(n int64) {
+		if c, err := w.Retry(ctx, id); err != nil || c.Again != n {
+			t.Fatalf("%+v %v", c, err)
+		}
+	}
+	fail(3)
+	again(3)
+	fail(3)
+	again(3)
+	if got := w.scale(t, id, Scaling{Role: "r", Replicas: 1}); got.Removed != 2 {
+		t.Errorf("%+v", got)
+	}
+	fail(1)
+	again(1)
+	steps(t, w.Generate)
+	f.lease(t, 1)
+	f.end(t, "finished", 1)
+	steps(t, w.Settle)
+	w.recount(t)
+	if got := w.task(t, id); got.State != "done" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestScaleRefuses(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()

@@ -157,16 +157,24 @@ CREATE FUNCTION divvy_unwanted(of_task bigint) RETURNS bigint
     STABLE
     SET search_path TO 'public', 'pg_temp'
     RETURN (
-        SELECT count(*) FROM scaled_away a JOIN history h ON h.job BETWEEN a.low AND a.high
-        WHERE a.task_id = of_task AND h.task = of_task AND h.state IN ('x', 'c')
-    ) + (
-        SELECT coalesce(sum(least(o.high, a.high) - greatest(o.low, a.low) + 1), 0)::bigint
-        FROM scaled_away a
-        JOIN over_ranges o ON o.high BETWEEN a.low AND coalesce((SELECT p.high FROM over_ranges p WHERE p.high >= a.high ORDER BY p.high LIMIT 1), a.high)
-        WHERE a.task_id = of_task AND o.task = of_task AND o.low <= a.high
+        SELECT count(*) FROM (
+            SELECT FROM (
+                SELECT j.idx, h.state
+                FROM scaled_away a JOIN history h ON h.job BETWEEN a.low AND a.high JOIN jobs j ON j.id = h.job
+                WHERE a.task_id = of_task AND h.task = of_task AND h.state IN ('f', 'x', 'c')
+                UNION ALL
+                SELECT j.idx, o.state
+                FROM scaled_away a
+                JOIN over_ranges o ON o.high BETWEEN a.low AND coalesce((SELECT p.high FROM over_ranges p WHERE p.high >= a.high ORDER BY p.high LIMIT 1), a.high)
+                JOIN jobs j ON j.id BETWEEN greatest(o.low, a.low) AND least(o.high, a.high)
+                WHERE a.task_id = of_task AND o.task = of_task AND o.low <= a.high
+            ) s
+            GROUP BY s.idx
+            HAVING bool_and(s.state <> 'f')
+        ) u
     );
 -- +goose StatementEnd
-COMMENT ON FUNCTION divvy_unwanted IS 'How many jobs that a task was scaled away from are over and have not finished, as far as that is known.';
+COMMENT ON FUNCTION divvy_unwanted IS 'How many pieces that a task was scaled away from are over without a job that finished, as far as that is known.';
 
 -- The log has no texts: these are written in the transaction of the append that ends the attempt. An attempt of which its pilot said
 -- nothing has no row.

@@ -336,6 +336,30 @@ COMMENT ON COLUMN public.history.outcome IS 'Of the attempt: f finished, x faile
 
 COMMENT ON COLUMN public.history.state IS 'Of the job from then on: f finished, x failed, c cancelled; r ready, w waiting: it was tried again.';
 
+CREATE TABLE public.jobs (
+    id bigint NOT NULL,
+    idx bigint NOT NULL,
+    first_event bigint,
+    n_events bigint,
+    retry_of bigint,
+    inputs text[],
+    claims bigint[]
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
+
+COMMENT ON TABLE public.jobs IS 'A row a job, live or over, that nothing changes but a split of its piece: all else is in the log. At most eight columns, so that the bitmap of NULLs costs nothing.';
+
+COMMENT ON COLUMN public.jobs.idx IS 'Of the piece of the task.';
+
+COMMENT ON COLUMN public.jobs.first_event IS 'Of a job that runs events: the first one.';
+
+COMMENT ON COLUMN public.jobs.n_events IS 'And how many.';
+
+COMMENT ON COLUMN public.jobs.retry_of IS 'The job whose piece it tries again.';
+
+COMMENT ON COLUMN public.jobs.claims IS 'That it holds while it has a lease.';
+
 CREATE TABLE public.over_ranges (
     low bigint NOT NULL,
     high bigint NOT NULL,
@@ -367,9 +391,9 @@ COMMENT ON TABLE public.scaled_away IS 'Jobs that their task does not want any m
 CREATE FUNCTION public.divvy_unwanted(of_task bigint) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'public', 'pg_temp'
-    RETURN ((SELECT count(*) AS count FROM (public.scaled_away a JOIN public.history h ON (((h.job >= a.low) AND (h.job <= a.high)))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (h.task = divvy_unwanted.of_task) AND (h.state = ANY (ARRAY['x'::"char", 'c'::"char"])))) + (SELECT (COALESCE(sum(((LEAST(o.high, a.high) - GREATEST(o.low, a.low)) + 1)), (0)::numeric))::bigint AS "coalesce" FROM (public.scaled_away a JOIN public.over_ranges o ON (((o.high >= a.low) AND (o.high <= COALESCE((SELECT p.high FROM public.over_ranges p WHERE (p.high >= a.high) ORDER BY p.high LIMIT 1), a.high))))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (o.task = divvy_unwanted.of_task) AND (o.low <= a.high))));
+    RETURN (SELECT count(*) AS count FROM (SELECT FROM (SELECT j.idx, h.state FROM ((public.scaled_away a JOIN public.history h ON (((h.job >= a.low) AND (h.job <= a.high)))) JOIN public.jobs j ON ((j.id = h.job))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (h.task = divvy_unwanted.of_task) AND (h.state = ANY (ARRAY['f'::"char", 'x'::"char", 'c'::"char"]))) UNION ALL SELECT j.idx, o.state FROM ((public.scaled_away a JOIN public.over_ranges o ON (((o.high >= a.low) AND (o.high <= COALESCE((SELECT p.high FROM public.over_ranges p WHERE (p.high >= a.high) ORDER BY p.high LIMIT 1), a.high))))) JOIN public.jobs j ON (((j.id >= GREATEST(o.low, a.low)) AND (j.id <= LEAST(o.high, a.high))))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (o.task = divvy_unwanted.of_task) AND (o.low <= a.high))) s GROUP BY s.idx HAVING bool_and((s.state <> 'f'::"char"))) u);
 
-COMMENT ON FUNCTION public.divvy_unwanted(of_task bigint) IS 'How many jobs that a task was scaled away from are over and have not finished, as far as that is known.';
+COMMENT ON FUNCTION public.divvy_unwanted(of_task bigint) IS 'How many pieces that a task was scaled away from are over without a job that finished, as far as that is known.';
 
 CREATE FUNCTION public.divvy_wait_bounds() RETURNS double precision[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1283,30 +1307,6 @@ CREATE SEQUENCE public.job_ids
     CACHE 1;
 
 COMMENT ON SEQUENCE public.job_ids IS 'Ids of jobs: taken by divvy_take_ids alone. No cache, so that they rise with time.';
-
-CREATE TABLE public.jobs (
-    id bigint NOT NULL,
-    idx bigint NOT NULL,
-    first_event bigint,
-    n_events bigint,
-    retry_of bigint,
-    inputs text[],
-    claims bigint[]
-)
-PARTITION BY RANGE (id);
-ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
-
-COMMENT ON TABLE public.jobs IS 'A row a job, live or over, that nothing changes but a split of its piece: all else is in the log. At most eight columns, so that the bitmap of NULLs costs nothing.';
-
-COMMENT ON COLUMN public.jobs.idx IS 'Of the piece of the task.';
-
-COMMENT ON COLUMN public.jobs.first_event IS 'Of a job that runs events: the first one.';
-
-COMMENT ON COLUMN public.jobs.n_events IS 'And how many.';
-
-COMMENT ON COLUMN public.jobs.retry_of IS 'The job whose piece it tries again.';
-
-COMMENT ON COLUMN public.jobs.claims IS 'That it holds while it has a lease.';
 
 CREATE TABLE public.judged (
     only_row boolean DEFAULT true NOT NULL,
