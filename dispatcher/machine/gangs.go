@@ -306,9 +306,9 @@ func (r *gathering) busy() map[string]resource.Room {
 	rooms := map[string]resource.Room{}
 	for _, id := range r.leases.At(r.pull.Node) {
 		if l := r.leases.Run(id); l.Queue == r.queue.ID {
-			room, need := rooms[l.Pilot.Text], r.words.shapes[l.Shape].Need
+			room, need := rooms[r.leases.Pilot(l)], r.words.shapes[l.Shape].Need
 			room.Cores, room.MemoryMB, room.DiskMB, room.Jobs = room.Cores+int64(need.Cores), room.MemoryMB+need.MemoryMB, room.DiskMB+need.DiskMB, room.Jobs+1
-			rooms[l.Pilot.Text] = room
+			rooms[r.leases.Pilot(l)] = room
 		}
 	}
 	return rooms

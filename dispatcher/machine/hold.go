@@ -72,13 +72,13 @@ func (s *state) end(e entry.Ended) error {
 	if !e.Next.Final() && s.leases.Killed(e.Job) {
 		return fmt.Errorf("ended: job %d was killed, want an end that is final, not %q", e.Job, e.Next)
 	}
-	back := entry.Enqueued{Task: l.Task(), Share: l.Home, Shape: l.Shape, Place: l.Place, Low: e.Job, High: e.Job, Attempt: l.Attempt + 1, User: l.User()}
+	back := entry.Enqueued{Task: l.Task, Share: l.Home, Shape: l.Shape, Place: l.Place, Low: e.Job, High: e.Job, Attempt: l.Attempt + 1, User: s.leases.User(l)}
 	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: !e.Next.Final()})
 	if err != nil {
 		return fmt.Errorf("ended: %w", err)
 	}
 	s.hold(l.Share, l, -1)
-	s.leases.Drop(e.Job, l)
+	s.leases.Drop(l)
 	s.sorts.turn(fx)
 	switch e.Next {
 	case entry.Again:
@@ -98,7 +98,7 @@ func (s *state) end(e entry.Ended) error {
 func (s *state) hold(share shares.ShareID, l *running.Run, jobs int64) {
 	key := books.HeldKey{Shape: l.Shape, Queue: l.Queue}
 	if s.givesTurns(share) {
-		key.User = l.User()
+		key.User = s.leases.User(l)
 	}
 	n := books.HeldCount{Jobs: jobs, Units: shares.Units(jobs) * l.Units, Class: s.words.shapes[l.Shape].ClassAt}
 	s.held.Add(share, key, n)

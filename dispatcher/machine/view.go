@@ -93,7 +93,7 @@ func (v View) Leases(task int64, share shares.ShareID) []Lease {
 
 // Running are attempts that have no order to end, part by part of all leases: see running.Leases.Unordered. They are not to be changed.
 func (v View) Running(from, most int) (part iter.Seq[*running.Run], all int) {
-	return v.state.leases.Unordered(from, most), v.state.leases.Many()
+	return v.state.leases.Unordered(from, most)
 }
 
 // UserView is how a user of a share stands in a pool.

@@ -51,7 +51,7 @@ func (v View) Jobs() map[shares.ShareID]JobsView {
 // Job says where a job of a task is; the zero one counts nothing: it is over, or was never there.
 func (v View) Job(task, id int64) (w JobsView) {
 	s := v.state
-	if l := s.leases.Run(id); l != nil && l.Task() == task {
+	if l := s.leases.Run(id); l != nil && l.Task == task {
 		w.Leased = 1
 	}
 	for set, n := range map[*ready.Set]*int64{s.ready: &w.Ready, s.aside.Paused: &w.Paused, s.aside.Waiting: &w.Waiting} {

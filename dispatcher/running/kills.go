@@ -146,8 +146,8 @@ func (ls *Leases) Save() (s Saved) {
 			return true
 		})
 	}
-	for _, job := range slices.Sorted(maps.Keys(ls.by)) {
-		switch l, n := ls.by[job], len(s.Homes); {
+	for _, job := range slices.Sorted(maps.Keys(ls.at)) {
+		switch l, n := ls.Run(job), len(s.Homes); {
 		case l.Home == l.Share:
 		case n > 0 && s.Homes[n-1].High == job-1 && s.Homes[n-1].Share == l.Home:
 			s.Homes[n-1].High = job
@@ -165,7 +165,7 @@ func (ls *Leases) Remind(s Saved) {
 	}
 	for _, h := range s.Homes {
 		for job := h.Low; job <= h.High; job++ {
-			if l := ls.by[job]; l != nil {
+			if l := ls.Run(job); l != nil {
 				l.Home = h.Share
 			}
 		}

@@ -36,7 +36,7 @@ func TestKillsAreOfEachJob(t *testing.T) {
 			},
 			"end": func(t *rapid.T) {
 				if _, job, _ := draw(t); ls.Run(job) != nil {
-					ls.Drop(job, ls.Run(job))
+					ls.Drop(ls.Run(job))
 					delete(want, job)
 				}
 			},
@@ -45,7 +45,7 @@ func TestKillsAreOfEachJob(t *testing.T) {
 				e := entry.Killed{Task: task, Low: low, High: high, Reason: fmt.Sprint("reason ", rapid.IntRange(0, 3).Draw(t, "reason")), Idle: rapid.Bool().Draw(t, "idle")}
 				ls.Kill(e)
 				for job, had := range want {
-					if ls.Run(job).Task() == task && low <= job && job <= high && (had == nil || had.idle || !e.Idle) {
+					if ls.Run(job).Task == task && low <= job && job <= high && (had == nil || had.idle || !e.Idle) {
 						want[job] = &kill{Order{e.Reason, e.GraceS}, e.Idle}
 					}
 				}

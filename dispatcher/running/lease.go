@@ -30,19 +30,20 @@ type Order struct {
 
 // Leases are all that run, by job.
 type Leases struct {
-	by       map[int64]*Run
-	all      []*Run               // each at its place, in no order
+	at       map[int64]int32 // place of each
+	places   places
 	requests map[entry.ID][]int64 // jobs that each was granted, in their order
 	orders   map[int64]Order
 	tasks    map[int64]*task
 	names    names // of pilots and nodes
 }
 
-// Run is Lease as it is kept: a million of them are to take little memory.
+// Run is Lease as it is kept: a million of them are to take little memory, and no pointers that the collector would follow. It is another's when
+// the lease has ended and the next one begins.
 type Run struct {
-	Job     int64
+	Job     int64 // 0: nobody has the place
 	Nonce   int64
-	of      *task
+	Task    int64
 	Place   int64 // where the job stands when it comes back,
 	Units   shares.Units
 	since   int64 // milliseconds of Unix time
@@ -52,15 +53,14 @@ type Run struct {
 	Share   shares.ShareID // that pays
 	Home    shares.ShareID // and in the order of which share
 	Queue   shares.QueueID
-	at      int32 // place among all
+	pilot   int32 // among names
+	node    int32
 	started bool
-	Pilot   *name
-	node    *name
 }
 
 // New has no leases.
 func New() *Leases {
-	return &Leases{by: map[int64]*Run{}, requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, tasks: map[int64]*task{}, names: names{}}
+	return &Leases{at: map[int64]int32{}, requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, tasks: map[int64]*task{}, names: newNames()}
 }
 
 // Add adds that of a grant that was made now; the user is that of its task.
@@ -71,10 +71,12 @@ func (ls *Leases) Add(g entry.Granted, user string, now time.Time) {
 		ls.tasks[g.Task] = t
 	}
 	t.n++
-	r := &Run{Job: g.Job, Nonce: g.Nonce, of: t, at: int32(len(ls.all)), since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
-		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, Pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
-	ls.by[g.Job], ls.all = r, append(ls.all, r)
-	if n := r.node; n.Text != "" {
+	at, r := ls.places.take()
+	*r = Run{Job: g.Job, Nonce: g.Nonce, Task: g.Task, since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
+		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
+	ls.at[g.Job] = at
+	if g.Node != "" {
+		n := &ls.names.all[r.node]
 		n.jobs = append(n.jobs, g.Job)
 	}
 	if g.Request != (entry.ID{}) {
@@ -98,30 +100,39 @@ func (ls *Leases) Count(task int64) int64 {
 	return 0
 }
 
-// Task is whose job it is.
-func (l *Run) Task() int64 { return l.of.id }
-
 // User is that of the task.
-func (l *Run) User() string { return l.of.user }
+func (ls *Leases) User(l *Run) string { return ls.tasks[l.Task].user }
+
+// Pilot is the name of the pilot that was granted it.
+func (ls *Leases) Pilot(l *Run) string { return ls.names.all[l.pilot].text }
 
 // Since is when its pilot began to run it; before that, when it was granted.
 func (l *Run) Since() time.Time { return time.UnixMilli(l.since) }
 
 // Killed says whether nobody wants a job that has a lease.
 func (ls *Leases) Killed(job int64) bool {
-	l := ls.by[job]
-	return l != nil && l.of.killed(job) != nil
+	l := ls.Run(job)
+	return l != nil && ls.killed(l) != nil
 }
 
+func (ls *Leases) killed(l *Run) *kill { return ls.tasks[l.Task].killed(l.Job) }
+
 // Run is the lease of a job; nil: it has none.
-func (ls *Leases) Run(job int64) *Run { return ls.by[job] }
+func (ls *Leases) Run(job int64) *Run {
+	at, ok := ls.at[job]
+	if !ok {
+		return nil
+	}
+	return ls.places.of(at)
+}
 
 // Restore adds a lease as it was, see Run.Since. Without a Home its job comes back to the share that pays.
 func (ls *Leases) Restore(l Lease, since time.Time) {
 	ls.Add(l.Granted, l.User, since)
-	ls.by[l.Job].started = l.Started
+	r := ls.Run(l.Job)
+	r.started = l.Started
 	if l.Home != 0 {
-		ls.by[l.Job].Home = l.Home
+		r.Home = l.Home
 	}
 	if l.Order != nil {
 		ls.orders[l.Job] = *l.Order
@@ -130,7 +141,7 @@ func (ls *Leases) Restore(l Lease, since time.Time) {
 
 // Attempt is the lease of an attempt; an error when the job has no lease, or one of another attempt.
 func (ls *Leases) Attempt(job int64, attempt int32) (*Run, error) {
-	l := ls.by[job]
+	l := ls.Run(job)
 	if l == nil {
 		return nil, fmt.Errorf("job %d has no lease", job)
 	}
@@ -140,26 +151,28 @@ func (ls *Leases) Attempt(job int64, attempt int32) (*Run, error) {
 	return l, nil
 }
 
-// Drop ends one.
-func (ls *Leases) Drop(job int64, l *Run) {
-	delete(ls.by, job)
-	delete(ls.orders, job)
-	last := ls.all[len(ls.all)-1]
-	ls.all[l.at], last.at = last, l.at
-	ls.all[len(ls.all)-1] = nil
-	ls.all = ls.all[:len(ls.all)-1]
-	ls.names.drop(l.Pilot)
-	if i := slices.Index(l.node.jobs, job); i >= 0 {
-		last := len(l.node.jobs) - 1
-		l.node.jobs[i] = l.node.jobs[last]
-		l.node.jobs = l.node.jobs[:last]
+// Drop ends one. What it was may be read until the next one begins.
+func (ls *Leases) Drop(l *Run) {
+	job := l.Job
+	if i := slices.Index(ls.names.all[l.node].jobs, job); i >= 0 {
+		n := &ls.names.all[l.node]
+		last := len(n.jobs) - 1
+		n.jobs[i] = n.jobs[last]
+		n.jobs = n.jobs[:last]
 	}
+	ls.names.drop(l.pilot)
 	ls.names.drop(l.node)
-	if l.of.n--; l.of.n == 0 {
-		delete(ls.tasks, l.of.id)
-	} else if k := l.of.killed(job); k != nil && k.low == k.high {
-		l.of.kills.Delete(k)
+	if t := ls.tasks[l.Task]; t.n == 1 {
+		delete(ls.tasks, l.Task)
+	} else {
+		t.n--
+		if k := t.killed(job); k != nil && k.low == k.high {
+			t.kills.Delete(k)
+		}
 	}
+	ls.places.give(ls.at[job], l)
+	delete(ls.at, job)
+	delete(ls.orders, job)
 	if l.request == (entry.ID{}) {
 		return
 	}
@@ -191,24 +204,24 @@ func (ls *Leases) Revoke(e entry.Revoked) error {
 }
 
 // Many is how many there are.
-func (ls *Leases) Many() int { return len(ls.by) }
+func (ls *Leases) Many() int { return len(ls.at) }
 
 // Of is the lease of a job.
 func (ls *Leases) Of(job int64) (Lease, bool) {
-	l := ls.by[job]
+	l := ls.Run(job)
 	if l == nil {
 		return Lease{}, false
 	}
-	return ls.show(job, l), true
+	return ls.show(l), true
 }
 
-func (ls *Leases) show(job int64, l *Run) Lease {
-	shown := Lease{User: l.of.user, Started: l.started, Home: l.Home, Granted: entry.Granted{Job: job, Attempt: l.Attempt, Nonce: l.Nonce, Task: l.of.id, Share: l.Share,
-		Shape: l.Shape, Place: l.Place, Queue: l.Queue, Units: l.Units, Pilot: l.Pilot.Text, Node: l.node.Text, Request: l.request}}
-	if order, ok := ls.orders[job]; ok {
+func (ls *Leases) show(l *Run) Lease {
+	shown := Lease{User: ls.User(l), Started: l.started, Home: l.Home, Granted: entry.Granted{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce, Task: l.Task, Share: l.Share,
+		Shape: l.Shape, Place: l.Place, Queue: l.Queue, Units: l.Units, Pilot: ls.Pilot(l), Node: ls.names.all[l.node].text, Request: l.request}}
+	if order, ok := ls.orders[l.Job]; ok {
 		shown.Order = &order
 	}
-	if k := l.of.killed(job); k != nil {
+	if k := ls.killed(l); k != nil {
 		if shown.Killed, shown.Idle = true, k.idle; !k.idle {
 			order := k.order
 			shown.Order = &order
@@ -224,20 +237,20 @@ func (ls *Leases) OfTask(id, low, high int64) iter.Seq[int64] {
 		if t == nil {
 			return
 		}
-		if uint64(high-low) < uint64(len(ls.by)) {
+		if uint64(high-low) < uint64(len(ls.at)) {
 			for job := low; job <= high; job++ {
-				if l := ls.by[job]; l != nil && l.of == t && !yield(job) {
+				if l := ls.Run(job); l != nil && l.Task == id && !yield(job) {
 					return
 				}
 			}
 			return
 		}
 		left := t.n
-		for job, l := range ls.by {
-			if l.of != t {
+		for l := range ls.places.all() {
+			if l.Task != id {
 				continue
 			}
-			if left--; low <= job && job <= high && !yield(job) || left == 0 {
+			if left--; low <= l.Job && l.Job <= high && !yield(l.Job) || left == 0 {
 				return
 			}
 		}
@@ -246,8 +259,8 @@ func (ls *Leases) OfTask(id, low, high int64) iter.Seq[int64] {
 
 // At are the jobs that run at a node, of whatever queue.
 func (ls *Leases) At(node string) []int64 {
-	if n := ls.names[node]; n != nil {
-		return n.jobs
+	if at, ok := ls.names.at[node]; ok {
+		return ls.names.all[at].jobs
 	}
 	return nil
 }
@@ -255,7 +268,7 @@ func (ls *Leases) At(node string) []int64 {
 // Answered are the leases of a request, in the order of its grants.
 func (ls *Leases) Answered(request entry.ID) (list []Lease) {
 	for _, job := range ls.requests[request] {
-		list = append(list, ls.show(job, ls.by[job]))
+		list = append(list, ls.show(ls.Run(job)))
 	}
 	return list
 }
@@ -263,69 +276,48 @@ func (ls *Leases) Answered(request entry.ID) (list []Lease) {
 // All are all, in no order.
 func (ls *Leases) All() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
-		for job, l := range ls.by {
-			if !yield(ls.show(job, l)) {
+		for l := range ls.places.all() {
+			if !yield(ls.show(l)) {
 				return
 			}
 		}
 	}
 }
 
-// Unordered are those that are not to end by an order, of so many places from one on: whoever looks at all of them in parts misses none that is
-// there all the time but for those that take the place of one that ended. They are in no order, and not to be changed.
-func (ls *Leases) Unordered(from, most int) iter.Seq[*Run] {
+// Unordered are those that are not to end by an order, of so many places from one on; all is how many places there are. Whoever looks at all of
+// them in parts misses none that is there all the time. They are in no order, and not to be changed.
+func (ls *Leases) Unordered(from, most int) (part iter.Seq[*Run], all int) {
 	return func(yield func(*Run) bool) {
-		for _, l := range ls.all[min(from, len(ls.all)):min(from+most, len(ls.all))] {
-			if k := l.of.killed(l.Job); k != nil && !k.idle {
+		for at := from; at < min(from+most, ls.places.n); at++ {
+			l := ls.places.of(int32(at))
+			if l.Job == 0 {
+				continue
+			}
+			if k := ls.killed(l); k != nil && !k.idle {
 				continue
 			}
 			if _, ordered := ls.orders[l.Job]; !ordered && !yield(l) {
 				return
 			}
 		}
-	}
+	}, ls.places.n
 }
 
 // Digest adds all leases.
 func (ls *Leases) Digest(add func(values ...any)) {
-	for _, job := range slices.Sorted(maps.Keys(ls.by)) {
-		add(ls.show(job, ls.by[job]))
+	for _, job := range slices.Sorted(maps.Keys(ls.at)) {
+		add(ls.show(ls.Run(job)))
 	}
 }
 
 // Find are the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
 func (ls *Leases) Find(task int64, share shares.ShareID) (list []Lease) {
-	for id, l := range ls.by {
-		if (task == 0 || l.of.id == task) && (share == 0 || l.Share == share) {
-			list = append(list, ls.show(id, l))
+	for l := range ls.places.all() {
+		if (task == 0 || l.Task == task) && (share == 0 || l.Share == share) {
+			list = append(list, ls.show(l))
 		}
 	}
 	return list
-}
-
-// names keeps each text once, as long as somebody has it.
-type names map[string]*name
-
-type name struct {
-	Text string
-	n    int
-	jobs []int64 // of a node: that run there
-}
-
-func (ns names) keep(text string) *name {
-	n := ns[text]
-	if n == nil {
-		n = &name{Text: text}
-		ns[text] = n
-	}
-	n.n++
-	return n
-}
-
-func (ns names) drop(n *name) {
-	if n.n--; n.n == 0 {
-		delete(ns, n.Text)
-	}
 }
 
 // Nonce is the nth secret of a seed (splitmix64).
