@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // outsiders write rows and read what stands beside batches.
@@ -154,6 +155,29 @@ func checkTextsBeside(t *testing.T, l subject) {
 }
 
 // plain is JSON in one form.
+// Appends are not planned one by one, however many partitions the log has.
+func TestAppendIsPlannedOnce(t *testing.T) {
+	_, db := ofTable(t, 100)
+	conn, err := db.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	outside, table, last := ofDatabase(t, db), New(conn), entry.Batch{}
+	for n := range int64(12) {
+		last = after(last, 1)
+		beside := Beside{Rows: []int64{outside.write(), outside.write()}, Texts: []Text{{Job: n + 1, Attempt: 1, Log: "done"}}}
+		if _, err := table.AppendWith(t.Context(), last, beside); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := outside.pending(); len(left) != 0 {
+		t.Errorf("%v are left", left)
+	}
+	pgtest.PlannedOnce(t, conn, query["append"])
+	pgtest.PlannedOnce(t, conn, query["beside"])
+}
+
 func plain(t *testing.T, text []byte) []byte {
 	if text == nil {
 		return nil

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -162,8 +164,12 @@ func TestCache(t *testing.T) {
 // The rows of jobs are found by their key in the partition that has them.
 func TestPiecesByKey(t *testing.T) {
 	db := pgtest.Open(t)
-	for _, sql := range []string{"CREATE TABLE jobs_a PARTITION OF jobs FOR VALUES FROM (1) TO (10001)", "CREATE TABLE jobs_b PARTITION OF jobs FOR VALUES FROM (10001) TO (20001)",
-		"INSERT INTO jobs (id, idx) SELECT i, i FROM generate_series(1, 20000) i", "ANALYZE jobs"} {
+	for low := 1; low < 400_000; low += 50_000 {
+		if _, err := db.Exec(t.Context(), fmt.Sprintf("CREATE TABLE jobs_%d PARTITION OF jobs FOR VALUES FROM (%d) TO (%d)", low, low, low+50_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, sql := range []string{"INSERT INTO jobs (id, idx) SELECT i, i FROM generate_series(1, 400000) i", "ANALYZE jobs"} {
 		if _, err := db.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
@@ -177,4 +183,16 @@ func TestPiecesByKey(t *testing.T) {
 	if err != nil || strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "(never executed)") {
 		t.Errorf("%v\n%s", err, plan)
 	}
+	conn, err := db.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	for n := range int64(12) {
+		args := pg.Args{"from": []int64{n + 1, 49_990 + n}, "to": []int64{n + 2, 50_100}, "most": readAhead}
+		if tag, err := conn.Exec(t.Context(), query["pieces"], args); err != nil || tag.RowsAffected() != 1+readAhead {
+			t.Errorf("%d are read: %v", tag.RowsAffected(), err)
+		}
+	}
+	pgtest.PlannedOnce(t, conn, query["pieces"])
 }
