@@ -39,7 +39,7 @@ type world struct {
 	url        string
 }
 
-// worlds has a place for each that there may be at once: each may open 16 connections, and the server takes 200.
+// worlds has a place for each that there may be at once: each may open six connections, and the server takes 200.
 var worlds = make(chan struct{}, 8)
 
 // newWorld makes one, one for a test. Tests that have their own run beside each other: each of them waits for the database most of the time.

@@ -36,7 +36,7 @@ func startDaemon(t testing.TB, change func(*config)) (*daemon, *client.Client) {
 	t.Helper()
 	cfg := defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
-	cfg.Sample = 200 * time.Millisecond
+	cfg.Sample, cfg.Connections = 200*time.Millisecond, 5 // each costs the server a process
 	if change != nil {
 		change(&cfg)
 	}

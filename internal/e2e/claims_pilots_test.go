@@ -40,7 +40,7 @@ func newGroupWorld(t *testing.T, spec generator.Spec) *groupWorld {
 	w.task = submit(t, w.c, "A", 0, func(s *client.TaskSpec) {
 		spec.Name, spec.User, spec.Share = "groups", "alice", "A"
 		spec.Command = []string{"sh", "-c", `n=$(echo "$1" | tr / -); echo "$DIVVY_CLAIM_POOL_NODE $DIVVY_CLAIM_POOL_DEVICES" > "$0/on-$n"
-			while [ -e "$0" ] && [ ! -e "$0/end-$n" ]; do sleep 0.1; done; code=$(cat "$0/end-$n"); rm "$0/end-$n"; exit $code`, w.dir, "{{.Input}}"}
+			while [ -e "$0" ] && [ ! -e "$0/end-$n" ]; do sleep 0.3; done; code=$(cat "$0/end-$n"); rm "$0/end-$n"; exit $code`, w.dir, "{{.Input}}"}
 		*s = spec
 	}).ID
 	return w

@@ -20,7 +20,7 @@ func TestIdlePilot(t *testing.T) {
 		_, err := a.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p"})
 		return errors.Is(err, client.ErrNoJobs)
 	})
-	tries := 50
+	tries := 20
 	if testing.Short() {
 		tries = 10
 	}

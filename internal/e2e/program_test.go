@@ -206,10 +206,10 @@ type daemon struct {
 	client *client.Client
 }
 
-// serve starts a daemon on the database and waits until it serves.
+// serve starts a daemon on the database and waits until it serves. It has few connections, as each costs a process.
 func serve(t testing.TB, dsn string, args ...string) *daemon {
 	t.Helper()
-	args = append([]string{"serve", "--database", dsn, "--listen", "127.0.0.1:0"}, args...)
+	args = append([]string{"serve", "--database", dsn, "--listen", "127.0.0.1:0", "--connections", "6"}, args...)
 	p := start(t, environment(), args...)
 	return &daemon{p, clientOf(t, p.says(t, `msg=serving url=(\S+)`))}
 }
@@ -232,6 +232,6 @@ func eventually(t testing.TB, within time.Duration, what string, holds func() bo
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", within, what)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }

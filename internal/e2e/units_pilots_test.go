@@ -22,7 +22,7 @@ type gated struct {
 }
 
 func (g *gated) command() []string {
-	return []string{"sh", "-c", `while [ -e "$0" ] && [ ! -e "$0/$1" ]; do sleep 0.05; done`, g.dir, "{{.Index}}"}
+	return []string{"sh", "-c", `while [ -e "$0" ] && [ ! -e "$0/$1" ]; do sleep 0.2; done`, g.dir, "{{.Index}}"}
 }
 
 // end lets one more job end.

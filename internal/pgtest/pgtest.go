@@ -93,12 +93,12 @@ func database(t testing.TB, create func(*server) (string, error)) string {
 	return s.dsn(name)
 }
 
-// Open is DSN with a pool of up to 16 connections on it.
+// Open is DSN with a pool of up to six connections on it: each costs the server a process, which is much of what a small test takes.
 func Open(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	pool, err := pg.Open(ctx, DSN(t), pg.MaxConns(16), pg.Name("divvy-test"))
+	pool, err := pg.Open(ctx, DSN(t), pg.MaxConns(6), pg.Name("divvy-test"))
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
