@@ -76,24 +76,24 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	return pool, nil
 }
 
+const setAll = "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s (name, value)"
+
 // settingsAfterConnect says by statement what PgBouncer would refuse in the startup packet: every setting that it
 // does not know.
 func settingsAfterConnect(cfg *pgxpool.Config) {
 	params := cfg.ConnConfig.RuntimeParams
-	settings := map[string]string{}
+	var names, values []string
 	for _, name := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "jit", "default_transaction_read_only"} {
 		if v, ok := params[name]; ok {
-			settings[name] = v
+			names, values = append(names, name), append(values, v)
 			delete(params, name)
 		}
 	}
 	next := cfg.AfterConnect
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		fastArrays(conn.TypeMap())
-		for name, v := range settings {
-			if _, err := conn.Exec(ctx, "SELECT set_config($1::text, $2::text, false)", name, v); err != nil {
-				return err
-			}
+		if _, err := conn.Exec(ctx, setAll, pgx.QueryExecModeExec, names, values); err != nil {
+			return err
 		}
 		if next != nil {
 			return next(ctx, conn)
