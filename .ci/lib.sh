@@ -62,16 +62,32 @@ tests() {
 # quick : everybody's go test ./... . On two cores cmd/divvy and internal/e2e take four to five minutes beside the others.
 quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
 
-# long : the tests that are shorter there, or skipped: those of files that draw, or say that they are long.
+# long : the tests that are shorter there, or skipped: those that draw, or say that they are long, themselves or by what they call.
 long() {
-  local dirs files names
+  local dirs names=() these dir
   mapfile -t dirs < <(git grep -lE 'pgtest\.(Main|Run)\(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
-  local globs=("${dirs[@]/#/:(glob)}")
-  globs=("${globs[@]/%//*_test.go}")
-  mapfile -t files < <(git grep -lE 'rapid\.Check\(|onDatabases\(|pgtest\.(Draws|Long)\(' -- "${globs[@]}")
-  names=$(grep -hoE '^func Test[A-Za-z0-9_]+' "${files[@]}" | cut -c 6- | paste -sd '|')
-  mapfile -t dirs < <(printf '%s\n' "${files[@]}" | xargs -n 1 dirname | sort -u)
-  DIVVY_LONG=1 tests "long tests" -timeout 20m -run "^($names)\$" "${dirs[@]/#/./}"
+  local drawn=()
+  for dir in "${dirs[@]}"; do
+    mapfile -t these < <(drawing "$dir"/*_test.go)
+    if ((${#these[@]})); then drawn+=("./$dir"); names+=("${these[@]}"); fi
+  done
+  DIVVY_LONG=1 tests "long tests" -timeout 20m -run "^($(IFS='|'; echo "${names[*]}"))\$" "${drawn[@]}"
+}
+
+# drawing FILE... : names of the tests of a package that long is for.
+drawing() {
+  awk '
+    /^ *\/\// { next }
+    /^func / { name = $0; sub(/^func (\([^)]*\) )?/, "", name); sub(/[^A-Za-z0-9_].*/, "", name) }
+    { body[name] = body[name] "\n" $0 }
+    END {
+      for (n in body) if (body[n] ~ /rapid\.Check\(|pgtest\.(Draws|Long)\(/) draws[n]
+      do {
+        more = 0
+        for (n in body) for (d in draws) if (!(n in draws) && body[n] ~ "[^A-Za-z0-9_.]" d "[^A-Za-z0-9_]") { draws[n]; more = 1 }
+      } while (more)
+      for (n in draws) if (n ~ /^Test/) print n
+    }' "$@"
 }
 
 apt_install() {
@@ -235,7 +251,6 @@ short_bench() {
 static() {
   check "go.mod is tidy" go mod tidy -diff
   check "gofmt" formatted
-  check "go vet" go vet ./...
   check "go vet -tags $tags" go vet -tags "$tags" ./...
   check "golangci-lint" "$golangci" run ./...
   check "internal/bench/river" river
