@@ -11,6 +11,7 @@ import (
 
 // A small month: what is folded agrees with a recount, and every report is timed; questions too.
 func TestMonth(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: starts a durable cluster")
 	}

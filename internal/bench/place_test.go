@@ -9,6 +9,7 @@ import (
 
 // On somebody's server a run works in a database of its own, and leaves the server as it was.
 func TestPlaceOnAServer(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: starts a durable cluster")
 	}

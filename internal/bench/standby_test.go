@@ -12,6 +12,7 @@ import (
 
 // All reports are read from a replica by a role that may read them and nothing else, and end where the replica is.
 func TestStandby(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: starts a cluster and a replica of it")
 	}

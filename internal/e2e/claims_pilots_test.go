@@ -114,6 +114,7 @@ func (w *groupWorld) reach(what string, units int64, want map[string]string) {
 
 // G1: 24 jobs hold 9 claims and 18 units, where one claim a job would need 84.
 func TestG1WithPilots(t *testing.T) {
+	t.Parallel()
 	w := newGroupWorld(t, generator.Spec{Replicas: 2,
 		Groups: []generator.Group{{Name: "sgx", Replicas: 2, Members: []generator.Member{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2}},
 			Sharing: []generator.Sharing{{Template: "pool", Scope: "per_replica"}}}},
@@ -155,6 +156,7 @@ func replica(n int) (jobs []string) {
 // G3, G7, G6 and G8 in the life of one task: three replicas share a pool each, a job is tried again, replicas go and come, a
 // node dies.
 func TestG3G6G7G8WithPilots(t *testing.T) {
+	t.Parallel()
 	w := newGroupWorld(t, generator.Spec{
 		Groups: []generator.Group{{Name: "g", Replicas: 3, Members: []generator.Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
 			Sharing: []generator.Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}},

@@ -74,6 +74,7 @@ func words(s string) []string { return strings.Fields(s) }
 
 // A site and its first task, as a stranger brings them up, with the files that are shipped.
 func TestFirstContact(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	state := filepath.Join(d.dir, "state")
 	daemon := start(t, d.env, "serve", "--state-dir", state, "--listen", "127.0.0.1:0")

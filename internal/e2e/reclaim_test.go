@@ -125,6 +125,7 @@ func give(t testing.TB, c *client.Client, l client.Lease) {
 // A real pilot ends a job that is reclaimed: SIGTERM, and SIGKILL after the grace where that does not help; the other
 // share's job runs in its slot.
 func TestReclaimWithPilot(t *testing.T) {
+	t.Parallel()
 	for name, command := range map[string]string{
 		"ends on SIGTERM": "exec sleep 600",
 		"ignores SIGTERM": "trap '' TERM; while :; do sleep 0.1; done",

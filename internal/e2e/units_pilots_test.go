@@ -63,6 +63,7 @@ func reach(t *testing.T, c *client.Client, what string, want map[string]int64) {
 
 // A8, A9, A11, A12 and A14 as pilots live them: processes that run jobs, and one of which is killed.
 func TestA8A9A11A12A14WithPilots(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t), "--lease-first", "6s", "--lease-ttl", "6s", "--lease-renew", "2s").client
 	apply(t, c, fmt.Sprintf(licences, 10))
 	pilot := func() *program {

@@ -136,6 +136,7 @@ func postmaster(t *testing.T, dir string) int {
 }
 
 func TestClusterKeepsItsData(t *testing.T) {
+	t.Parallel()
 	dir := stateDir(t)
 	c := startCluster(t, clusterConfig(dir))
 	must(t, c.DSN(), "CREATE TABLE kept AS SELECT 42 AS x")
@@ -163,6 +164,7 @@ func TestClusterLongStatePath(t *testing.T) {
 }
 
 func TestClusterManyAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := stateDir(t)
 	clusters := make([]*pg.Cluster, 4)
 	var all sync.WaitGroup
@@ -238,6 +240,7 @@ func takeOver(t *testing.T) time.Duration {
 }
 
 func TestClusterStopsWithAKilledOwner(t *testing.T) {
+	t.Parallel()
 	dir := stateDir(t)
 	owner := ownerProcess(t, dir)
 	pid := postmaster(t, dir)
@@ -260,6 +263,7 @@ func TestClusterStopsWithAKilledOwner(t *testing.T) {
 
 // The next start succeeds at once: while the old server still goes away, and when nothing could end cleanly.
 func TestClusterStartsRightAfterSIGKILL(t *testing.T) {
+	t.Parallel()
 	for _, postmasterToo := range []bool{false, true} {
 		dir := stateDir(t)
 		owner := ownerProcess(t, dir)
@@ -278,6 +282,7 @@ func TestClusterStartsRightAfterSIGKILL(t *testing.T) {
 }
 
 func TestClusterRestartsAKilledPostmaster(t *testing.T) {
+	t.Parallel()
 	dir := stateDir(t)
 	c := startCluster(t, clusterConfig(dir))
 	must(t, c.DSN(), "CREATE TABLE kept AS SELECT 42 AS x")
@@ -293,6 +298,7 @@ func TestClusterRestartsAKilledPostmaster(t *testing.T) {
 
 // A lock file of a dead server may name a process that has nothing to do with it.
 func TestClusterStalePidOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	dir := stateDir(t)
 	c := startCluster(t, clusterConfig(dir))
 	pid := postmaster(t, dir)
@@ -328,6 +334,7 @@ func TestClusterStalePidOfAnotherProcess(t *testing.T) {
 // A socket in our folder that leads to a server of another data folder is refused, and so is a folder that
 // others may enter.
 func TestClusterNeverAttachesToAnUnknownServer(t *testing.T) {
+	t.Parallel()
 	dirA, dirB := stateDir(t), stateDir(t)
 	startCluster(t, clusterConfig(dirA))
 	b := startCluster(t, clusterConfig(dirB))
