@@ -59,6 +59,19 @@ tests() {
   fi
 }
 
+# beside COMMAND : runs it beside what follows, until joined, which prints what it said. For what waits most of the time.
+beside() {
+  (totals=$work/aside; : >"$totals"; "$@") >"$work/aside.said" 2>&1 &
+  aside=$!
+}
+
+joined() {
+  wait "$aside" || echo "0 1" >>"$totals"
+  cat "$work/aside.said"
+  cat "$work/aside" >>"$totals"
+  if [[ -s $work/aside.failed ]]; then cat "$work/aside.failed" >>"$totals.failed"; fi
+}
+
 # quick : everybody's go test ./... . On two cores cmd/divvy and internal/e2e take four to five minutes beside the others.
 quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
 
