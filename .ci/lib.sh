@@ -59,6 +59,9 @@ tests() {
   fi
 }
 
+# waiting : what waits most of the time: for terms to run out, and for PanDA's pilots, which rest by minutes.
+waiting() { failover; pilots; }
+
 # beside COMMAND : runs it beside what follows, until joined, which prints what it said. For what waits most of the time.
 beside() {
   (totals=$work/aside; : >"$totals"; "$@") >"$work/aside.said" 2>&1 &
