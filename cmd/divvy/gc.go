@@ -12,13 +12,14 @@ import (
 const garbageBudget = 192 << 20
 
 // gcPercent is GOGC for so many bytes in use, stacks among them, as the collector counts: the budget, and less than that
-// where more than as much is in use, as with ten thousand long polls; within what wastes neither time nor memory.
-func gcPercent(used uint64) int {
+// where more than as much is in use, as with ten thousand long polls. A collection takes time in what it scans, which leases are not:
+// a quarter of that may lie.
+func gcPercent(used, scanned uint64) int {
 	part := float64(garbageBudget) / float64(max(used, 1))
 	if part < 1 {
-		part *= part
+		part *= part * part
 	}
-	return int(min(max(100*part, 25), 400))
+	return int(min(max(100*part, 25*float64(scanned)/float64(max(used, 1))), 400))
 }
 
 // paceGC sets the garbage collector's pace by what is in use. Whoever sets GOGC or GOMEMLIMIT decides instead.
@@ -26,9 +27,10 @@ func (d *daemon) paceGC(context.Context) (int, error) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return 0, nil
 	}
-	used := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}} // ten thousand long polls have more of the second
-	metrics.Read(used)
-	if percent := gcPercent(used[0].Value.Uint64() + used[1].Value.Uint64()); percent != d.gcPercent { // setting it stops the world
+	of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, // ten thousand long polls have more of the second
+		{Name: "/gc/scan/total:bytes"}}
+	metrics.Read(of)
+	if percent := gcPercent(of[0].Value.Uint64()+of[1].Value.Uint64(), of[2].Value.Uint64()); percent != d.gcPercent { // setting it stops the world
 		debug.SetGCPercent(percent)
 		d.gcPercent = percent
 	}

@@ -3,9 +3,12 @@ package main
 import "testing"
 
 func TestGCPercent(t *testing.T) {
-	for used, want := range map[uint64]int{0: 400, 1 << 20: 400, 64 << 20: 300, 192 << 20: 100, 300 << 20: 40, 1 << 34: 25} {
-		if got := gcPercent(used); got != want {
-			t.Errorf("%d MiB in use: GOGC %d, want %d", used>>20, got, want)
+	for _, c := range []struct {
+		used, scanned uint64 // MiB
+		want          int
+	}{{0, 0, 400}, {1, 1, 400}, {64, 64, 300}, {192, 192, 100}, {300, 150, 26}, {1 << 14, 1 << 14, 25}, {1 << 14, 1 << 13, 12}} {
+		if got := gcPercent(c.used<<20, c.scanned<<20); got != c.want {
+			t.Errorf("%+v: GOGC %d", c, got)
 		}
 	}
 }
