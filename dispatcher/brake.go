@@ -28,6 +28,7 @@ type brake struct {
 
 	mu   sync.Mutex
 	at   *fold.Position // of folded; nil: it is not known
+	came time.Time      // when this daemon came to know of at
 	lag  *fold.Lag      // as it was measured last; nil: not yet
 	open chan struct{}  // closed when pulls go on; nil: they do
 }
@@ -47,14 +48,26 @@ func (b *brake) measure(lag fold.Lag) (waits bool) {
 	return b.open != nil
 }
 
-// reached notes how far the tables are.
-func (b *brake) reached(p fold.Position) {
+// reached notes how far the tables are, and says so where they have news.
+func (b background) reached(p fold.Position) {
+	if before, news := b.brake.reached(p), b.eye.news.Load(); before < news && before < p.Seq {
+		b.cfg.News()
+	}
+}
+
+// reached notes how far the tables are, and returns how far they were.
+func (b *brake) reached(p fold.Position) (before int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.at == nil || p.Seq >= b.at.Seq {
+	before = b.folded.Load()
+	if b.at == nil || p.Seq > before {
+		b.came = time.Now()
+	}
+	if b.at == nil || p.Seq >= before {
 		b.at = &p
 		b.folded.Store(p.Seq)
 	}
+	return before
 }
 
 // position is how far the tables are, as far as this daemon knows; nil: it does not.
@@ -62,6 +75,13 @@ func (b *brake) position() *fold.Position {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.at
+}
+
+// rested is how long ago the tables were brought up to date, as far as this daemon knows.
+func (b *brake) rested() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Since(b.came)
 }
 
 // last is what was measured last; nil: nothing was.
@@ -103,7 +123,7 @@ func (b background) measured(ctx context.Context) (lag fold.Lag, err error) {
 		if err != nil {
 			return lag, err
 		}
-		b.brake.reached(p)
+		b.reached(p)
 		at = &p
 	}
 	if at.Seq >= tip.Seq {

@@ -40,6 +40,7 @@ type Config struct {
 	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: by the rules of the site
 	Alone      func() bool                                                      // see lease.Config; nil: it never knows
 	Led        func()                                                           // this daemon begins to lead; nil: nobody wants to know
+	News       func()                                                           // the log says something, or the tables have been made of it; quick; nil: nobody wants to know
 	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: by the tables of intake
 	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
 	Send       func(to int64, m lease.Message)                                  // carries a message to another daemon, or loses it; nil: there is none
@@ -90,12 +91,16 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	cfg.RenewEvery = cmp.Or(cfg.RenewEvery, time.Minute)
 	cfg.Timing.First = cmp.Or(cfg.Timing.First, cfg.Timing.TTL, 90*time.Second)
+	if cfg.News == nil {
+		cfg.News = func() {}
+	}
 	if cfg.Render == nil {
 		cfg.Render = runs.New(cfg.Pool).Render
 	}
 	log := ledger.New(cfg.Pool)
 	d := &Dispatcher{cfg: cfg, log: log, folder: fold.New(cfg.Pool, log, fold.Sites(cfg.Site)), meter: meter.New(cfg.ShareMetrics), began: time.Now()}
 	d.brake.bound = cfg.Behind.orDefault()
+	d.eye.told = cfg.News
 	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}

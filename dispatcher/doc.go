@@ -33,7 +33,7 @@
 // something at the leader alone. While the tables are too far behind (Config.Behind) pulls wait, and get ErrUnavailable at last.
 //
 // While nothing happens a daemon asks little of the database: rules run where the machine has something for them, and the tables are brought
-// up to date by the leader, each five seconds where only time passes. Others do it when the leader is five seconds behind.
+// up to date by the leader, each ten seconds where only time passes. Others do it when the leader is five seconds behind, or half a minute of ticks.
 //
 // # What is written beside the log
 //

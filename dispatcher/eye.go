@@ -17,6 +17,7 @@ type eye struct {
 	loop *lease.Loop
 
 	news          atomic.Int64 // the newest batch that says more than what time it is
+	told          func()       // of news, and that the tables have it
 	made, granted atomic.Int64 // jobs, since this daemon began
 }
 
@@ -86,7 +87,9 @@ func (e *eye) leader() (daemon int64) {
 // heard is lease.Config's.
 func (e *eye) heard(b entry.Batch) {
 	for _, one := range b.Entries {
-		if _, tick := one.(entry.Tick); !tick {
+		switch one.(type) {
+		case entry.Tick, entry.Stood:
+		default:
 			e.news.Store(b.Seq)
 		}
 		switch one := one.(type) {
@@ -97,5 +100,8 @@ func (e *eye) heard(b entry.Batch) {
 		case entry.Granted:
 			e.granted.Add(1)
 		}
+	}
+	if e.news.Load() == b.Seq {
+		e.told()
 	}
 }

@@ -23,7 +23,7 @@ func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 	if r.Odds > 0 {
 		d.cfg.Log.Error("entries of the log did not fit the tables", "entries", r.Odds, "first", r.Odd)
 	}
-	d.brake.reached(fold.Position{Seq: r.Seq, At: r.At})
+	background{d}.reached(fold.Position{Seq: r.Seq, At: r.At})
 	d.loop.Tell(lease.Folded{Seq: r.Seq})
 	return r.Batches, nil
 }
@@ -37,19 +37,21 @@ const (
 // A daemon that follows leaves the tables to the leader while they are not so far behind. While nothing but time passes nobody hurries either.
 const (
 	foldBehind = 5 * time.Second
-	foldIdle   = 5 * time.Second
+	foldAlone  = 30 * time.Second // of ticks
+	foldIdle   = 5 * time.Second  // and until somebody looks
 )
 
 // fold follows the log up to where it is now.
 func (b background) fold(ctx context.Context) (n int, err error) {
 	news := b.eye.news.Load()
-	if at := b.brake.position(); at != nil && at.Seq >= news {
-		if tip, err := b.eye.tip(ctx); err != nil || tip.At.Sub(at.At) < foldIdle {
+	at, behind := b.brake.position(), foldBehind
+	if at != nil && at.Seq >= news {
+		if behind = foldAlone; b.brake.rested() < foldIdle {
 			return 0, nil
 		}
 	}
 	if !b.eye.leads() {
-		if lag := b.brake.last(); lag == nil || lag.Time < foldBehind {
+		if lag := b.brake.last(); lag == nil || lag.Time < behind {
 			return 0, nil
 		}
 	}

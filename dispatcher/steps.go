@@ -44,8 +44,8 @@ func (b background) list() ([]Step, error) {
 		{"survey", 5 * time.Second, b.survey},
 		{"checkpoint", time.Minute, b.checkpoint},
 		{"learn", 200 * time.Millisecond, b.rules.Learn},
-		{"judge", 500 * time.Millisecond, b.leading(b.when(waits, b.rules.Judge))},
-		{"reclaim", time.Second, b.leading(b.when(reclaims, b.rules.Reclaim))},
+		{"judge", 500 * time.Millisecond, b.when(waits, b.rules.Judge)},
+		{"reclaim", time.Second, b.when(reclaims, b.rules.Reclaim)},
 		{"queues", 5 * time.Second, b.leading(b.rules.WatchQueues)},
 		{"old notes", time.Minute, b.rules.Purge},
 		{"reorder", 5 * time.Second, b.reorder},
@@ -73,13 +73,26 @@ func (b background) leading(run func(context.Context) (int, error)) func(context
 // idly is how often a step runs for which there is nothing to do as far as the machine knows: what others have left in tables goes.
 const idly = 30 * time.Second
 
-// when has a step run while the machine has something for it, and idly else.
+// when has a step of the leader run while the machine has something for it, and idly else.
 func (b background) when(is func(machine.View) bool, run func(context.Context) (int, error)) func(context.Context) (int, error) {
 	var last time.Time
+	looked, leads, needed := int64(-1), false, false // as of the newest batch then
 	return func(ctx context.Context) (int, error) {
-		needed := false
-		if err := b.eye.view(ctx, func(v machine.View) { needed = is(v) }); err != nil || !needed && time.Since(last) < idly {
+		news := b.eye.news.Load()
+		if news == looked && (!leads || !needed && time.Since(last) < idly) {
+			return 0, nil
+		}
+		looked, leads, needed = -1, false, false
+		err := b.loop.Watch(ctx, func(n *lease.Node) {
+			if m, _ := n.Machine(); n.Leads() {
+				leads, needed = true, is(m.(*machine.Machine).View())
+			}
+		})
+		if err != nil {
 			return 0, err
+		}
+		if looked = news; !leads || !needed && time.Since(last) < idly {
+			return 0, nil
 		}
 		last = time.Now()
 		return run(ctx)

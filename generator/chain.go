@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -83,7 +84,7 @@ func (g *Generator) Chain(ctx context.Context) (n int, err error) {
 // chain serves the next need behind at; the zero key says that there is none.
 func (g *Generator) chain(ctx context.Context, st *site.Site, at needKey) (next needKey, n int, err error) {
 	var verdicts []verdict
-	err = g.write(ctx, func(tx pgx.Tx) error {
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		next, n, verdicts = needKey{}, 0, nil
 		due, ok, err := nextNeed(ctx, tx, at)
 		if err != nil || !ok {
@@ -106,6 +107,9 @@ func (g *Generator) chain(ctx context.Context, st *site.Site, at needKey) (next 
 	})
 	if err != nil {
 		return needKey{}, 0, err
+	}
+	if n > 0 {
+		g.wrote()
 	}
 	for _, v := range verdicts {
 		g.report(v)

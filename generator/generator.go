@@ -34,6 +34,8 @@ type Config struct {
 	Order func(context.Context, []dispatcher.Coming) ([]shares.ShareID, error)
 	// Written is called after each transaction that has something for the log: Dispatcher.Written. nil: the leader finds it by itself.
 	Written func()
+	// Changed is called after each transaction that may have changed tasks; nil: nobody wants to know.
+	Changed func()
 	Log     *slog.Logger          // nil: none
 	Metrics prometheus.Registerer // nil: none
 	Mark    Mark                  // zero fields take the defaults
@@ -66,6 +68,12 @@ func New(cfg Config) *Generator {
 	if cfg.Stock == nil {
 		cfg.Stock = func() []dispatcher.Stock { return nil }
 	}
+	if cfg.Written == nil {
+		cfg.Written = func() {}
+	}
+	if cfg.Changed == nil {
+		cfg.Changed = func() {}
+	}
 	cfg.Mark = cfg.Mark.withDefaults()
 	factory := promauto.With(cfg.Metrics)
 	counter := func(name, help string) prometheus.Counter {
@@ -88,15 +96,15 @@ func New(cfg Config) *Generator {
 func (g *Generator) write(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	err := pg.InTx(ctx, g.cfg.Pool, fn)
 	if err == nil {
-		g.written()
+		g.wrote()
 	}
 	return err
 }
 
-func (g *Generator) written() {
-	if g.cfg.Written != nil {
-		g.cfg.Written()
-	}
+// wrote is called after such a transaction.
+func (g *Generator) wrote() {
+	g.cfg.Written()
+	g.cfg.Changed()
 }
 
 // steady keeps a change of the site away until the transaction ends. Whoever makes or places jobs begins with it: the change holds it
@@ -108,6 +116,7 @@ func (g *Generator) Hints() <-chan struct{} { return g.hints }
 
 func (g *Generator) hint() {
 	g.Heard()
+	g.cfg.Changed()
 	select {
 	case g.hints <- struct{}{}:
 	default:

@@ -33,6 +33,9 @@ type halvedTask struct {
 // halve splits the pieces of the next jobs behind after that wait for it: a rule of the site said split_smaller. Each keeps
 // the first half of what it had, the second becomes a new job. It returns the last job that it looked at, 0 when there is none.
 func (g *Generator) halve(ctx context.Context, after int64) (last int64, n int, err error) {
+	if jobs, err := nextSplittings(ctx, g.cfg.Pool, after); err != nil || len(jobs) == 0 {
+		return 0, 0, err
+	}
 	err = g.write(ctx, func(tx pgx.Tx) error {
 		last, n = 0, 0
 		if err := steady(ctx, tx); err != nil {
@@ -65,8 +68,10 @@ type waitingHalf struct {
 	TaskID int64
 }
 
-func nextSplittings(ctx context.Context, tx pgx.Tx, after int64) ([]waitingHalf, error) {
-	rows, err := tx.Query(ctx, query["next_splittings"], pgx.StrictNamedArgs{"after": after, "limit": halveBatch})
+func nextSplittings(ctx context.Context, db interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, after int64) ([]waitingHalf, error) {
+	rows, err := db.Query(ctx, query["next_splittings"], pgx.StrictNamedArgs{"after": after, "limit": halveBatch})
 	if err != nil {
 		return nil, err
 	}

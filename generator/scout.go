@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -123,14 +124,17 @@ func readSizedTask(ctx context.Context, tx pgx.Tx, task int64) (sizedTask, error
 // scout ends the scouting of the next task behind after whose scouts are over; id is 0 when there is none. A task of which a
 // scout has failed is exhausted; any other is resized.
 func (g *Generator) scout(ctx context.Context, after int64) (id int64, n int, err error) {
+	var failed bool
+	if err := g.cfg.Pool.QueryRow(ctx, query["next_scouting"], pgx.StrictNamedArgs{"after": after}).Scan(&id, &failed); errors.Is(err, pgx.ErrNoRows) {
+		return 0, 0, nil
+	}
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("site: %w", err)
 	}
 	var ended verdict
-	err = g.write(ctx, func(tx pgx.Tx) error {
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		id, n, ended = 0, 0, verdict{}
-		var failed bool
 		err := tx.QueryRow(ctx, query["next_scouting"], pgx.StrictNamedArgs{"after": after}).Scan(&id, &failed)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
@@ -144,6 +148,9 @@ func (g *Generator) scout(ctx context.Context, after int64) (id int64, n int, er
 		ended, err = endScouting(ctx, tx, id, st.Queues)
 		return err
 	})
+	if id > 0 && err == nil {
+		g.wrote()
+	}
 	if n > 0 && err == nil {
 		g.report(ended)
 		g.hint()

@@ -71,8 +71,11 @@ func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error
 	if err != nil {
 		return 0, false, err
 	}
-	if told || len(verdicts) > 0 {
-		g.written()
+	switch {
+	case len(verdicts) > 0:
+		g.wrote()
+	case told:
+		g.cfg.Written()
 	}
 	g.metrics.moves.Add(float64(tasks))
 	for _, v := range verdicts {

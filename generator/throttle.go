@@ -56,7 +56,7 @@ func (g *Generator) Throttle(ctx context.Context) (n int, err error) {
 		}
 	}
 	waiting := -1 // unless this daemon has looked
-	err = g.write(ctx, func(tx pgx.Tx) error {
+	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		n = 0
 		mine, err := pg.TryLock(ctx, tx, pg.LockThrottle, 0)
 		if err != nil || !mine {
@@ -83,6 +83,7 @@ func (g *Generator) Throttle(ctx context.Context) (n int, err error) {
 		g.metrics.throttled.Set(float64(waiting))
 	}
 	if n > 0 {
+		g.wrote()
 		g.hint()
 	}
 	return n, nil

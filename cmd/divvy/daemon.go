@@ -20,6 +20,7 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/logs"
+	"github.com/divvyhq/divvy/internal/loops"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -44,7 +45,7 @@ type daemon struct {
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
 	sandboxes  *sandbox.Store
-	wakes      *wakes
+	news       *loops.News
 	company    company
 	pages      *web.Hub
 
@@ -68,7 +69,7 @@ type undoStep struct {
 }
 
 func newDaemon(cfg config, log *slog.Logger) *daemon {
-	d := &daemon{cfg: cfg, log: log, registry: newRegistry(), wakes: newWakes(), pages: web.NewHub(), failed: make(chan error, 1)}
+	d := &daemon{cfg: cfg, log: log, registry: newRegistry(), news: loops.NewNews(), pages: web.NewHub(), failed: make(chan error, 1)}
 	d.sql = pg.NewMetrics(d.registry)
 	return d
 }

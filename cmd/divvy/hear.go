@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/loops"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -11,44 +12,19 @@ import (
 // misses one finds the change at the next tick.
 const channel = "divvy"
 
-// wakes passes hints on to the loops that asked for them.
-type wakes struct {
-	by map[string][]chan struct{}
-}
-
-func newWakes() *wakes { return &wakes{by: map[string][]chan struct{}{}} }
-
-// on returns a channel that gets something soon after any of these hints. Hints that come close together are
-// one. Call it before hear runs.
-func (w *wakes) on(hints ...string) <-chan struct{} {
-	c := make(chan struct{}, 1)
-	for _, h := range hints {
-		w.by[h] = append(w.by[h], c)
-	}
-	return c
-}
-
-// wake passes one hint on; "" stands for all, after a connection was lost.
-func (w *wakes) wake(hint string) {
-	for h, cs := range w.by {
-		if hint != "" && h != hint {
-			continue
-		}
-		for _, c := range cs {
-			select {
-			case c <- struct{}{}:
-			default:
-			}
-		}
-	}
-}
+// hintNews is said by daemons whose tasks have changed.
+const hintNews = "news"
 
 // heard passes a hint on; generators look anew at what they went by.
 func (d *daemon) heard(hint string) {
+	d.news.Hear(true)
 	if hint == "" || hint == "tasks" || hint == "site" {
 		d.generator.Heard()
 	}
-	d.wakes.wake(hint)
+	if hint == "site" {
+		d.dispatcher.Written() // whoever changed it may be gone
+	}
+	d.news.Wake(hint)
 }
 
 // hear listens until ctx ends, on a connection of its own that is made anew when it breaks.
@@ -56,6 +32,7 @@ func (d *daemon) hear(ctx context.Context) {
 	for n := 1; ; n++ {
 		began := time.Now()
 		err := pg.Listen(ctx, d.db.direct, channel, d.heard)
+		d.news.Hear(false)
 		if ctx.Err() != nil {
 			return
 		}
@@ -65,7 +42,7 @@ func (d *daemon) hear(ctx context.Context) {
 		if n == 1 {
 			d.log.Warn("notifications are away; ticks go on", "error", err)
 		}
-		if !pause(ctx, backoff(n, err)) {
+		if !loops.Pause(ctx, loops.Backoff(n, err)) {
 			return
 		}
 	}
@@ -78,7 +55,17 @@ func (d *daemon) hearGenerator(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-d.generator.Hints():
-			d.wakes.wake("tasks")
+			d.news.Wake("tasks")
 		}
+	}
+}
+
+// tell tells other daemons, if there are any, that something has changed here. Where that fails they find it by themselves.
+func (c *company) tell(ctx context.Context) {
+	if c.member.Daemons() == 1 {
+		return
+	}
+	if err := pg.Notify(ctx, c.member.DB, channel, hintNews); err != nil && ctx.Err() == nil {
+		c.member.Log.Debug("other daemons were not told of a change; they find it within seconds", "error", err)
 	}
 }

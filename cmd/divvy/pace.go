@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/divvyhq/divvy/internal/loops"
 )
 
 // What generators make at the most while jobs are granted, those of all daemons together, for the time to make a job comes off
@@ -22,7 +24,7 @@ const (
 // all that was: a site may have one daemon that generates among ten. At least one in as many as there are daemons is free to
 // whoever begins.
 type pace struct {
-	ease    *ease
+	ease    *loops.Ease
 	totals  func() (made, granted int64) // jobs so far, by all daemons
 	daemons func() int
 
@@ -33,7 +35,7 @@ type pace struct {
 	mine          int64 // jobs made here since then
 }
 
-func newPace(e *ease, totals func() (made, granted int64), daemons func() int) *pace {
+func newPace(e *loops.Ease, totals func() (made, granted int64), daemons func() int) *pace {
 	p := &pace{ease: e, totals: totals, daemons: daemons, looked: time.Now(), limiter: rate.NewLimiter(rate.Inf, paceAhead)}
 	p.made, p.granted = totals()
 	return p
@@ -49,7 +51,7 @@ func (p *pace) rest(jobs int, took time.Duration) time.Duration {
 		p.limiter.SetLimitAt(now, p.most(since))
 		p.looked = now
 	}
-	return max(p.ease.rest(took), p.limiter.ReserveN(now, min(jobs, paceAhead)).DelayFrom(now))
+	return max(p.ease.Rest(took), p.limiter.ReserveN(now, min(jobs, paceAhead)).DelayFrom(now))
 }
 
 // most is how many jobs this daemon may make in a second, by what went on since the last look.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/loops"
 )
 
 // Daemons with two workers whose batches take 10 ms, while so many jobs are granted: what they make together in ten seconds.
@@ -42,7 +44,7 @@ func TestPaceOfGenerators(t *testing.T) {
 					}
 				})
 				for range c.generate {
-					p := newPace(&ease{times: 0.4, most: took, mostAll: 4 * time.Millisecond, daemons: daemons}, totals, daemons)
+					p := newPace(&loops.Ease{Times: 0.4, Most: took, MostAll: 4 * time.Millisecond, Daemons: daemons}, totals, daemons)
 					for range 2 {
 						workers.Go(func() {
 							time.Sleep(2 * paceLook)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/loops"
 )
 
 // sharesCommand shows the tree as it stands and the versions of the site.
@@ -110,7 +111,7 @@ func (c *cli) watchShares(ctx context.Context, cl *client.Client, every time.Dur
 			fmt.Fprintf(c.out, "%s\n%s\n", s.At.UTC().Format(time.RFC3339), text)
 			last = text
 		}
-		if !pause(ctx, every) {
+		if !loops.Pause(ctx, every) {
 			return nil
 		}
 	}

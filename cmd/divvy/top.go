@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/loops"
 )
 
 // topCommand shows shares, queues and rates live.
@@ -53,7 +54,7 @@ func (c *cli) topOnce(ctx context.Context, cl *client.Client, every time.Duratio
 		return err
 	}
 	v.take(first)
-	if !pause(ctx, min(every, time.Second)) {
+	if !loops.Pause(ctx, min(every, time.Second)) {
 		return ctx.Err()
 	}
 	second, err := lookAround(ctx, cl)
@@ -100,7 +101,7 @@ func (c *cli) topLive(ctx context.Context, cl *client.Client, every time.Duratio
 			case <-ctx.Done():
 				return
 			}
-			if !pause(ctx, every) {
+			if !loops.Pause(ctx, every) {
 				return
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/loops"
 )
 
 // Exit codes of 'divvy watch task', by the state in which the task ended; 0 is done.
@@ -85,7 +86,7 @@ func (c *cli) watchTask(ctx context.Context, cl *client.Client, id int64, every 
 				return c.watchEnd(t, live)
 			}
 		}
-		if !pause(ctx, every) {
+		if !loops.Pause(ctx, every) {
 			return c.watchCut(ctx, id, live)
 		}
 	}

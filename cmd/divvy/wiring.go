@@ -117,6 +117,7 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 			Grace: d.cfg.LeaseRenew * 3 / 2, Making: d.cfg.MakingWait},
 		RenewEvery: d.cfg.LeaseRenew,
 		Machine:    machine.Config{LocalWait: d.cfg.LocalWait, GangHold: d.cfg.GangHold, Making: d.cfg.MakingWait},
+		News:       d.news.Tell,
 		Keep:       d.cfg.keep(), Sample: d.cfg.Sample, Metrics: d.registry, ShareMetrics: shareMetrics[d.cfg.ShareMetrics],
 	})
 	return err
@@ -130,7 +131,7 @@ func (c config) keep() upkeep.Keep {
 func (d *daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
-		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Log: d.part("generator"), Metrics: d.registry})
+		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Changed: d.news.Done, Log: d.part("generator"), Metrics: d.registry})
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (t Timing) orDefault() Timing {
 	}{
 		{&t.TTL, 3 * time.Minute}, {&t.First, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
 		{&t.Silence, 2 * time.Second}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second}, {&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
-		{&t.Polled, 5 * time.Minute}, {&t.Stood, time.Minute}, {&t.Gather, 500 * time.Millisecond}, {&t.Retry, 50 * time.Millisecond},
+		{&t.Polled, 5 * time.Minute}, {&t.Stood, time.Minute}, {&t.Gather, time.Second}, {&t.Retry, 50 * time.Millisecond},
 		{&t.Wish, 3 * time.Second}, {&t.Turn, 2 * time.Second},
 	} {
 		if *f.field == 0 {

@@ -97,7 +97,7 @@ func Steps(cfg Config) ([]Step, error) {
 func (cfg Config) room() []Step {
 	return []Step{
 		{"log room", 30 * time.Second, func(ctx context.Context) (int, error) { return cfg.Log.Extend(ctx, LogRoom, LogSize) }},
-		{"days ahead", 30 * time.Second, daysAhead{cfg.DB, DayTables(cfg.Keep)}.run},
+		{"days ahead", 10 * time.Minute, daysAhead{cfg.DB, DayTables(cfg.Keep)}.run},
 		{"jobs ahead", 30 * time.Second, cfg.Ahead},
 	}
 }

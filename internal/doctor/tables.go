@@ -135,7 +135,7 @@ func (d *Doctor) partitions(ctx context.Context) (found []Finding, err error) {
 			continue
 		}
 		f := Finding{Level: Warn, Found: fmt.Sprintf("%s has no partition for %s", t.Name, dayNames(t.Missing)),
-			Do: "daemons make them every 30 s; look for step days-ahead in their logs, and for who holds the table", Repair: "make the partitions of today and the next days"}
+			Do: "daemons make them every 10 min; look for step days-ahead in their logs, and for who holds the table", Repair: "make the partitions of today and the next days"}
 		switch today := slices.Contains(t.Missing, 0); {
 		case today:
 			f.Level, f.Found = Bad, f.Found+": none can be written"

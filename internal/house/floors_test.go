@@ -34,6 +34,7 @@ var floors = map[string]int{
 	"internal/relay":      0,
 	"internal/door":       0,
 	"internal/logs":       0,
+	"internal/loops":      1,
 	"migrations":          0,
 }
 

@@ -7,10 +7,21 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // listenCheck is how often a silent connection is asked whether it is still one.
 const listenCheck = 30 * time.Second
+
+// Notify sends a payload to all who listen on channel.
+func Notify(ctx context.Context, db interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}, channel, payload string) error {
+	if _, err := db.Exec(ctx, "SELECT pg_notify($1, $2)", channel, payload); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
+}
 
 // Listen calls fn with the payload of each notification on channel, and with "" once it listens, since what was
 // said before is lost. It returns when ctx ends or the connection breaks; the caller calls it again. dsn must

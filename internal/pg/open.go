@@ -44,6 +44,13 @@ const (
 	startupPatience = 30 * time.Second
 )
 
+// How often the pool looks for connections that were idle for long. Each look turns their order round: of a quiet pool those that know what they
+// are asked come last from then on. pgx looks each minute unless the DSN says otherwise (pool_health_check_period).
+const (
+	healthCheck    = 10 * time.Minute
+	pgxHealthCheck = time.Minute
+)
+
 // Open makes a pool and proves that the server answers. A server that is starting up is waited for; one that
 // refuses or does not answer is an error at once.
 func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error) {
@@ -53,6 +60,9 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	}
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	if cfg.HealthCheckPeriod == pgxHealthCheck {
+		cfg.HealthCheckPeriod = healthCheck
 	}
 	params := cfg.ConnConfig.RuntimeParams
 	setDefault(params, "application_name", "divvy")

@@ -1,4 +1,4 @@
-package main
+package loops
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestLoopTicksWakesAndDrains(t *testing.T) {
 		wake := make(chan struct{}, 1)
 		left := 3
 		var runs atomic.Int64 // the loop's next tick knows nothing of our last look
-		l := loop{name: "x", every: time.Second, drain: true, wake: wake, step: func(context.Context) (int, error) {
+		l := Loop{Name: "x", Every: time.Second, Drain: true, Wake: wake, Step: func(context.Context) (int, error) {
 			runs.Add(1)
 			left = max(left-1, 0)
 			return left, nil
@@ -32,7 +32,7 @@ func TestLoopTicksWakesAndDrains(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.run(ctx, newLoopMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+			l.Run(ctx, NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
 		}()
 		synctest.Wait()
 		if n := runs.Load(); n != 3 {
@@ -58,7 +58,7 @@ func TestLoopSurvivesFailures(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out bytes.Buffer
 		runs := 0
-		l := loop{name: "x", every: time.Second, step: func(context.Context) (int, error) {
+		l := Loop{Name: "x", Every: time.Second, Step: func(context.Context) (int, error) {
 			if runs++; runs <= 5 {
 				return 0, errors.New("away")
 			}
@@ -67,7 +67,7 @@ func TestLoopSurvivesFailures(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.run(ctx, newLoopMetrics(prometheus.NewRegistry()), slog.New(slog.NewTextHandler(&out, nil)))
+			l.Run(ctx, NewMetrics(prometheus.NewRegistry()), slog.New(slog.NewTextHandler(&out, nil)))
 		}()
 		time.Sleep(time.Minute)
 		cancel()
@@ -83,11 +83,11 @@ func TestLoopSurvivesFailures(t *testing.T) {
 
 func TestLoopBoundsAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := loop{name: "x", every: time.Second, bound: time.Second, step: func(ctx context.Context) (int, error) {
+		l := Loop{Name: "x", Every: time.Second, Bound: time.Second, Step: func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		}}
-		_, err := l.once(t.Context(), newLoopMetrics(prometheus.NewRegistry()))
+		_, err := l.once(t.Context(), NewMetrics(prometheus.NewRegistry()))
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
 		}
@@ -95,11 +95,11 @@ func TestLoopBoundsAStep(t *testing.T) {
 }
 
 func TestLoopRestsAfterLongSteps(t *testing.T) {
-	e := func(daemons int) *ease {
-		return &ease{times: 20, most: 10 * time.Second, mostAll: time.Minute, daemons: func() int { return daemons }}
+	e := func(daemons int) *Ease {
+		return &Ease{Times: 20, Most: 10 * time.Second, MostAll: time.Minute, Daemons: func() int { return daemons }}
 	}
 	for _, c := range []struct {
-		ease       *ease
+		ease       *Ease
 		took, want time.Duration
 	}{
 		{nil, time.Hour, 0},
@@ -109,7 +109,7 @@ func TestLoopRestsAfterLongSteps(t *testing.T) {
 		{e(3), 10 * time.Millisecond, 600 * time.Millisecond},
 		{e(10), time.Hour, time.Minute},
 	} {
-		if got := c.ease.rest(c.took); got != c.want {
+		if got := c.ease.Rest(c.took); got != c.want {
 			t.Errorf("rest after %v is %v, want %v", c.took, got, c.want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestLoopRestsAfterLongSteps(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var starts []time.Duration
 		began, takes := time.Now(), 500*time.Millisecond
-		l := loop{name: "x", every: time.Second, ease: e(1), step: func(context.Context) (int, error) {
+		l := Loop{Name: "x", Every: time.Second, Ease: e(1), Step: func(context.Context) (int, error) {
 			starts = append(starts, time.Since(began))
 			time.Sleep(takes)
 			takes = 0
@@ -126,7 +126,7 @@ func TestLoopRestsAfterLongSteps(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.run(ctx, newLoopMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+			l.Run(ctx, NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
 		}()
 		time.Sleep(12*time.Second + time.Millisecond)
 		cancel()
@@ -143,10 +143,10 @@ func TestLoopRestsAfterLongSteps(t *testing.T) {
 func TestBackoffAsksAnAbsentDatabaseOften(t *testing.T) {
 	away := fmt.Errorf("refresh: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})
 	for range 100 {
-		if d := backoff(30, away); d > time.Second || d < 100*time.Millisecond {
+		if d := Backoff(30, away); d > time.Second || d < 100*time.Millisecond {
 			t.Fatalf("a pause of %v while the database is away, want at most 1 s", d)
 		}
-		if d := backoff(30, errors.New("a bug")); d < 2500*time.Millisecond {
+		if d := Backoff(30, errors.New("a bug")); d < 2500*time.Millisecond {
 			t.Fatalf("a pause of %v after other failures, want more than 2.5 s", d)
 		}
 	}
