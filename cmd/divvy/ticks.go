@@ -26,7 +26,7 @@ func (d *daemon) eases() (settle, chain, sweep, generate *loops.Ease) {
 		of(0.4, 200*time.Millisecond, time.Second)
 }
 
-// stepEases are those of the dispatcher's steps, by Name: the more daemons, the rarer each of them looks.
+// stepEases are those of the dispatcher's steps, by name: the more daemons, the rarer each of them looks.
 func (d *daemon) stepEases() map[string]*loops.Ease {
 	of := func(times float64, most, mostAll time.Duration) *loops.Ease {
 		return &loops.Ease{Times: times, Most: most, MostAll: mostAll, Daemons: d.company.member.Daemons}
