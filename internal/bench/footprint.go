@@ -201,10 +201,11 @@ func (p *polls) close(ctx context.Context) error {
 const (
 	quietSlots    = 20_000
 	quietJob      = 10 * time.Minute
-	quietBusy     = 8   // daemon and PostgreSQL
-	quietPull     = 10  // ms, p99
-	quietDaemon   = 0.5 // idle
-	quietPostgres = 1   // idle
+	quietBusy     = 8                // daemon and PostgreSQL
+	quietPull     = 10               // ms, p99
+	quietDaemon   = 0.5              // idle
+	quietPostgres = 1                // idle
+	quietFirst    = 10 * time.Second // steps keep their pace for a while after the last news
 )
 
 // quiet is S12: a daemon of its own in a database of its own, with nothing to do, then with 20,000 slots whose jobs take ten minutes.
@@ -296,7 +297,7 @@ func (r *dayRun) quietWindow() time.Duration { return 12 * r.Round }
 
 // spent waits until what was begun is over, then is the processor time of daemon and PostgreSQL in a window, in per cent of a core.
 func (r *dayRun) spent(ctx context.Context) (daemon, postgres float64, err error) {
-	if err := wait(ctx, r.quietWindow()/4); err != nil {
+	if err := wait(ctx, max(r.quietWindow()/4, quietFirst)); err != nil {
 		return 0, 0, err
 	}
 	var at [2]time.Time

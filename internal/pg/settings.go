@@ -36,8 +36,8 @@ func settings(l layout, b binaries, cfg ClusterConfig) []string {
 		"wal_compression":         "on",
 		"random_page_cost":        "1.1",
 		"jit":                     "off",
-		// Leases and counters turn over all the time: look often, never pause within a small table.
-		"autovacuum_naptime":             "10s",
+		// Leases and counters turn over all the time: look often, though a look costs, and never pause within a small table.
+		"autovacuum_naptime":             "30s",
 		"autovacuum_vacuum_cost_limit":   "2000",
 		"autovacuum_vacuum_scale_factor": "0.05",
 	}
