@@ -104,10 +104,10 @@ func TestWayBack(t *testing.T) {
 		})
 	}
 	asks.Wait()
-	waits := make(chan struct{})
-	calls.Handler(done, func(ctx context.Context, _ string, _ []byte) relay.Reply {
+	waits, gone := make(chan struct{}), make(chan struct{})
+	calls.Handler(done, func(context.Context, string, []byte) relay.Reply {
 		close(waits)
-		<-ctx.Done()
+		<-gone // else its answer could still arrive
 		return relay.Reply{}
 	})
 	asks.Go(func() {
@@ -119,6 +119,7 @@ func TestWayBack(t *testing.T) {
 	leave()
 	callee.is(t, "the caller is gone", func(e *ear) bool { return len(e.there) == 0 })
 	asks.Wait()
+	close(gone)
 	if _, err := called.Ask(t.Context(), 2, "x", nil); !errors.Is(err, ErrApart) {
 		t.Errorf("a question to one that is gone: %v", err)
 	}
