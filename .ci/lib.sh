@@ -21,6 +21,7 @@ say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 close() {
   local code=$?
   trap - EXIT
+  if [[ -n ${aside:-} ]]; then pkill -P "$aside" || true; wait "$aside" || true; fi
   if ((code)); then echo "0 1" >>"$totals"; echo "ended early, exit code $code"; fi
   if [[ -n ${engine_started:-} ]]; then "$containers/engine.sh" stop || true; fi
   read -r passed failed < <(awk '{p += $1; f += $2} END {print p + 0, f + 0}' "$totals")
@@ -70,6 +71,7 @@ beside() {
 
 joined() {
   wait "$aside" || echo "0 1" >>"$totals"
+  aside=
   cat "$work/aside.said"
   cat "$work/aside" >>"$totals"
   if [[ -s $work/aside.failed ]]; then cat "$work/aside.failed" >>"$totals.failed"; fi

@@ -28,7 +28,7 @@ type brake struct {
 
 	mu   sync.Mutex
 	at   *fold.Position // of folded; nil: it is not known
-	came time.Time      // when this daemon came to know of at
+	came time.Time      // when this daemon learned of at
 	lag  *fold.Lag      // as it was measured last; nil: not yet
 	open chan struct{}  // closed when pulls go on; nil: they do
 }

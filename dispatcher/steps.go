@@ -44,7 +44,7 @@ func (b background) list() ([]Step, error) {
 		{"survey", 5 * time.Second, b.survey},
 		{"checkpoint", time.Minute, b.checkpoint},
 		{"learn", 200 * time.Millisecond, b.rules.Learn},
-		{"judge", 500 * time.Millisecond, b.when(waits, b.rules.Judge)},
+		{"judge", 500 * time.Millisecond, b.when(waits, b.judge)},
 		{"reclaim", time.Second, b.when(reclaims, b.rules.Reclaim)},
 		{"queues", 5 * time.Second, b.leading(b.rules.WatchQueues)},
 		{"old notes", time.Minute, b.rules.Purge},
@@ -68,6 +68,14 @@ func (b background) leading(run func(context.Context) (int, error)) func(context
 		}
 		return run(ctx)
 	}
+}
+
+// judge judges, which may leave pieces to split: that is news, and the log has it not.
+func (b background) judge(ctx context.Context) (n int, err error) {
+	if n, err = b.rules.Judge(ctx); n > 0 {
+		b.cfg.News()
+	}
+	return n, err
 }
 
 // idly is how often a step runs for which there is nothing to do as far as the machine knows: what others have left in tables goes.

@@ -19,7 +19,7 @@ func gcPercent(used, scanned uint64) int {
 	if part < 1 {
 		part *= part * part
 	}
-	return int(min(max(100*part, 25*float64(scanned)/float64(max(used, 1))), 400))
+	return int(min(max(100*part, 25*float64(scanned)/float64(max(used, 1)), 5), 400))
 }
 
 // paceGC sets the garbage collector's pace by what is in use. Whoever sets GOGC or GOMEMLIMIT decides instead.

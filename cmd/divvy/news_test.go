@@ -42,7 +42,7 @@ func TestNewsOfOthersIsHeard(t *testing.T) {
 	d, _ := startDaemon(t, nil)
 	var next <-chan struct{}
 	eventually(t, 20*time.Second, func() (bool, string) {
-		next = d.news.None()
+		next = d.news.None(time.Now())
 		return next != nil, "there is news on an idle site all the time"
 	})
 	if err := pg.Notify(t.Context(), d.pool, channel, hintNews); err != nil {

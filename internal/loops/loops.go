@@ -113,15 +113,15 @@ func (l Loop) Run(ctx context.Context, m *Metrics, log *slog.Logger) {
 		if rest > 0 && (l.Wake != nil || took+rest > l.Every) && !Pause(ctx, rest) { // ticks and wakes that come meanwhile are one afterwards
 			return
 		}
-		if !l.wait(ctx, tick.C) {
+		if !l.wait(ctx, tick.C, began) {
 			return
 		}
 	}
 }
 
-// wait ends when the next step is due; false: ctx ended first.
-func (l Loop) wait(ctx context.Context, tick <-chan time.Time) bool {
-	news := l.News.None()
+// wait ends when the next step is due after one that began then; false: ctx ended first.
+func (l Loop) wait(ctx context.Context, tick <-chan time.Time, began time.Time) bool {
+	news := l.News.None(began)
 	if news != nil {
 		late := time.NewTimer(newsNone)
 		defer late.Stop()

@@ -10,7 +10,7 @@ import (
 // another daemon, or there is another site. After it a step keeps to its pace for a while, in which also all is there that follows from it.
 // While there is none, whatever happened before was found by then: a step looks now and then only, for what nobody told.
 const (
-	newsHolds = 4 * time.Second
+	newsHolds = 6 * time.Second  // longer than generators go by what they have read
 	newsNone  = 10 * time.Second // from one look to the next
 	newsEvery = time.Second      // others are told at most so often
 )
@@ -55,14 +55,14 @@ func (n *News) Done() {
 	}
 }
 
-// None is closed by the next news; nil while there is some.
-func (n *News) None() <-chan struct{} {
+// None is closed by the next news; nil while there is some, and where some came since a step began.
+func (n *News) None(began time.Time) <-chan struct{} {
 	if n == nil {
 		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.hears || time.Since(n.last) < newsHolds {
+	if !n.hears || time.Since(n.last) < newsHolds || n.last.After(began) {
 		return nil
 	}
 	if n.next == nil {
@@ -87,7 +87,7 @@ func (n *News) Spread(ctx context.Context, say func(context.Context)) {
 }
 
 // On returns a channel that gets something soon after any of these hints. Hints that come close together are
-// one. Call it before hear runs.
+// one. Call it before Wake is called.
 func (n *News) On(hints ...string) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	for _, h := range hints {

@@ -37,10 +37,10 @@ func TestLoopLooksNowAndThenWithoutNews(t *testing.T) {
 			least, most int64
 		}{
 			{"while nothing of others arrives", func() {}, 30 * time.Second, 99, 102},
-			{"after it began to arrive", func() { heard.Hear(true) }, newsHolds, 12, 15},
+			{"after it began to arrive", func() { heard.Hear(true) }, newsHolds, 18, 22},
 			{"without news", func() {}, 10*newsNone + newsNone/2, 9, 11},
 			{"at once with news", heard.Tell, 0, 1, 2},
-			{"after news", func() {}, newsHolds, 12, 15},
+			{"after news", func() {}, newsHolds, 18, 22},
 			{"without news again", func() {}, 10*newsNone + newsNone/2, 9, 11},
 			{"when the connection breaks", func() { heard.Hear(false) }, 30 * time.Second, 99, 102},
 		} {
@@ -51,6 +51,37 @@ func TestLoopLooksNowAndThenWithoutNews(t *testing.T) {
 		}
 		cancel()
 		<-done
+	})
+}
+
+// News that comes while a step rests, however long, is looked at when the rest is over.
+func TestLoopHearsNewsWhileItRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		heard, rest := NewNews(), 3*newsHolds
+		heard.Hear(true)
+		var at []time.Duration
+		began := time.Now()
+		l := Loop{Name: "x", Every: time.Second, News: heard, Ease: &Ease{Times: 1, Most: rest, MostAll: rest, Daemons: func() int { return 1 }},
+			Step: func(context.Context) (int, error) {
+				if at = append(at, time.Since(began)); len(at) == 1 {
+					time.Sleep(rest) // so it rests as long
+				}
+				return 0, nil
+			}}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.Run(ctx, NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+		}()
+		time.Sleep(rest + time.Second)
+		heard.Tell()
+		time.Sleep(rest)
+		cancel()
+		<-done
+		if len(at) < 2 || at[1] > 2*rest+time.Second {
+			t.Errorf("it ran at %v, want the second time after %v", at, 2*rest)
+		}
 	})
 }
 
