@@ -131,6 +131,7 @@ func TestReclaimWithPilot(t *testing.T) {
 		"ignores SIGTERM": "trap '' TERM; while :; do sleep 0.1; done",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := serve(t, pgtest.DSN(t), "--lease-renew", "200ms")
 			apply(t, d.client, `
 shares: [{name: A}, {name: B, reclaim: {grace: 1s}}]

@@ -39,6 +39,7 @@ type Ease struct {
 	Daemons func() int
 }
 
+// Rest is how long a step rests that took so long.
 func (e *Ease) Rest(took time.Duration) time.Duration {
 	if e == nil {
 		return 0
@@ -63,6 +64,7 @@ type Metrics struct {
 	seconds             *prometheus.HistogramVec
 }
 
+// NewMetrics registers them.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	return &Metrics{
