@@ -30,8 +30,8 @@ type Order struct {
 
 // Leases are all that run, by job.
 type Leases struct {
-	at       map[int64]int32 // place of each
-	places   places
+	at       map[int64]int32 // index of each
+	slab     slab
 	requests map[entry.ID][]int64 // jobs that each was granted, in their order
 	orders   map[int64]Order
 	tasks    map[int64]*task
@@ -41,7 +41,7 @@ type Leases struct {
 // Run is Lease as it is kept: a million of them are to take little memory, and no pointers that the collector would follow. It is another's when
 // the lease has ended and the next one begins.
 type Run struct {
-	Job     int64 // 0: nobody has the place
+	Job     int64 // 0: there is none
 	Nonce   int64
 	Task    int64
 	Place   int64 // where the job stands when it comes back,
@@ -71,7 +71,7 @@ func (ls *Leases) Add(g entry.Granted, user string, now time.Time) {
 		ls.tasks[g.Task] = t
 	}
 	t.n++
-	at, r := ls.places.take()
+	at, r := ls.slab.take()
 	*r = Run{Job: g.Job, Nonce: g.Nonce, Task: g.Task, since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
 		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
 	ls.at[g.Job] = at
@@ -123,7 +123,7 @@ func (ls *Leases) Run(job int64) *Run {
 	if !ok {
 		return nil
 	}
-	return ls.places.of(at)
+	return ls.slab.of(at)
 }
 
 // Restore adds a lease as it was, see Run.Since. Without a Home its job comes back to the share that pays.
@@ -170,7 +170,7 @@ func (ls *Leases) Drop(l *Run) {
 			t.kills.Delete(k)
 		}
 	}
-	ls.places.give(ls.at[job], l)
+	ls.slab.give(ls.at[job], l)
 	delete(ls.at, job)
 	delete(ls.orders, job)
 	if l.request == (entry.ID{}) {
@@ -246,7 +246,7 @@ func (ls *Leases) OfTask(id, low, high int64) iter.Seq[int64] {
 			return
 		}
 		left := t.n
-		for l := range ls.places.all() {
+		for l := range ls.slab.all() {
 			if l.Task != id {
 				continue
 			}
@@ -276,7 +276,7 @@ func (ls *Leases) Answered(request entry.ID) (list []Lease) {
 // All are all, in no order.
 func (ls *Leases) All() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
-		for l := range ls.places.all() {
+		for l := range ls.slab.all() {
 			if !yield(ls.show(l)) {
 				return
 			}
@@ -284,12 +284,12 @@ func (ls *Leases) All() iter.Seq[Lease] {
 	}
 }
 
-// Unordered are those that are not to end by an order, of so many places from one on; all is how many places there are. Whoever looks at all of
+// Unordered are those that are not to end by an order, of so many indexes from one on; all is how many there are. Whoever looks at all of
 // them in parts misses none that is there all the time. They are in no order, and not to be changed.
 func (ls *Leases) Unordered(from, most int) (part iter.Seq[*Run], all int) {
 	return func(yield func(*Run) bool) {
-		for at := from; at < min(from+most, ls.places.n); at++ {
-			l := ls.places.of(int32(at))
+		for at := from; at < min(from+most, ls.slab.n); at++ {
+			l := ls.slab.of(int32(at))
 			if l.Job == 0 {
 				continue
 			}
@@ -300,7 +300,7 @@ func (ls *Leases) Unordered(from, most int) (part iter.Seq[*Run], all int) {
 				return
 			}
 		}
-	}, ls.places.n
+	}, ls.slab.n
 }
 
 // Digest adds all leases.
@@ -312,7 +312,7 @@ func (ls *Leases) Digest(add func(values ...any)) {
 
 // Find are the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
 func (ls *Leases) Find(task int64, share shares.ShareID) (list []Lease) {
-	for l := range ls.places.all() {
+	for l := range ls.slab.all() {
 		if (task == 0 || l.Task == task) && (share == 0 || l.Share == share) {
 			list = append(list, ls.show(l))
 		}
