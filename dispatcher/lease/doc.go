@@ -31,7 +31,8 @@
 //
 // A leader appends at least each second. A follower that sees nothing new, neither pushed nor read, for its Silence claims: it appends a
 // Leader entry behind the newest batch that it has. Whoever is wrong finds the seq taken and reads on. After a gap in its own steps a
-// daemon listens for the whole Silence again: it was itself that was away. A daemon that is the only one that is open (Config.Alone) claims at
+// daemon listens for the whole Silence again: it was itself that was away. The time that a read takes does not count: it is the log that
+// is silent. A daemon that is the only one that is open (Config.Alone) claims at
 // its start without a Silence: nobody is there who could be contradicted.
 //
 // # Turns

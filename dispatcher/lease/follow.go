@@ -23,7 +23,7 @@ func (n *Node) listen() {
 	}
 	n.replica.leases.over(n.now, n.cfg.Timing.TTL, lookAtMost)
 	if !r.busy && (r.due || r.next <= n.now) {
-		r.busy, r.due = true, false
+		r.busy, r.due, r.asked = true, false, n.now
 		n.emit(Read{n.replica.tip.seq})
 	}
 	r.wake(&n.desk)
@@ -104,6 +104,7 @@ func (n *Node) fetched(e Fetched) {
 		r.heard = n.now // nobody can say anything while the log is away
 	default:
 		r.due = len(e.Batches) >= n.cfg.Bounds.Read
+		r.heard += n.now - r.asked // who leads could no more write than this daemon could read
 		n.follow(e.Batches)
 	}
 }

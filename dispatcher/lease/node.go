@@ -32,6 +32,7 @@ type reader struct {
 	busy  bool          // a Read or a Reload is under way
 	due   bool          // there is something to read
 	next  time.Duration // it reads then at the latest
+	asked time.Duration // when the last Read began
 	heard time.Duration // when it last learned of a new batch, or had to begin anew to listen
 }
 

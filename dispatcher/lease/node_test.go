@@ -22,6 +22,7 @@ type stage struct {
 	machine *counting
 	append  *Append  // in flight
 	held    bool     // what is gathered is not told
+	slow    bool     // no Read is answered
 	out     []Effect // of the last step, but for what the stage does itself
 	calls   uint64
 	ids     uint64
@@ -89,6 +90,9 @@ func (s *stage) step(events ...Event) {
 				s.step(Gathered{Number: e.Number, Rows: s.log.Pending(500)})
 			}
 		case Read:
+			if s.slow {
+				continue
+			}
 			batches, err := s.log.Read(s.t.Context(), e.After, 500)
 			s.step(Fetched{e.After, batches, err})
 		case Reply:
@@ -314,6 +318,30 @@ func TestAloneClaimsAtOnce(t *testing.T) {
 	s.now += time.Second
 	if s.step(); s.append != nil || s.node.Leads() {
 		t.Error("it claims again at once though another daemon appends")
+	}
+}
+
+// A log that was away is no silence of the leader, which can write no sooner than others can read.
+func TestASlowReadIsNoSilence(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10, 1, nil)
+	s.node = New(Config{Daemon: 2, Draw: s.id})
+	s.step()
+	s.step(Reloaded{Machine: s.machine.Machine, Leader: 1})
+	s.slow = true
+	pass := func(d time.Duration) {
+		for end := s.now + d; s.now < end && s.append == nil; s.step() {
+			s.now += 100 * time.Millisecond
+		}
+	}
+	pass(4 * time.Second)
+	s.slow = false
+	s.step(Fetched{After: 1})
+	if s.append != nil {
+		t.Error("it claims at the end of a read of seconds, without a look at what comes then")
+	}
+	if pass(3 * time.Second); s.append == nil {
+		t.Error("it does not claim, and nobody leads")
 	}
 }
 
