@@ -387,6 +387,30 @@ func TestClusterEphemeralLeavesNothing(t *testing.T) {
 }
 
 // Data that may be lost is in memory where 4 GiB of it are free, unless somebody has said where.
+// What is kept of a cluster is the beginning of others, and stays as it is.
+func TestClusterFromOneThatWasKept(t *testing.T) {
+	t.Parallel()
+	kept := t.TempDir()
+	first := startCluster(t, pg.ClusterConfig{StateDir: stateDir(t), NoFsync: true})
+	must(t, first.DSN(), "CREATE TABLE said AS SELECT 'first' AS word")
+	if err := first.Keep(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		c := startCluster(t, pg.ClusterConfig{Ephemeral: true, NoFsync: true, From: kept})
+		if word := must(t, c.DSN(), "UPDATE said SET word = word || ', and more' RETURNING word"); word != "first, and more" {
+			t.Errorf("it begins with %q, want what was kept", word)
+		}
+		if err := c.Keep(t.Context(), t.TempDir()); err == nil {
+			t.Error("an ephemeral cluster is kept: it is stopped without a checkpoint")
+		}
+	}
+	fresh := startCluster(t, pg.ClusterConfig{Ephemeral: true, NoFsync: true, From: t.TempDir()})
+	if n := must(t, fresh.DSN(), "SELECT count(*)::text FROM pg_class WHERE relname = 'said'"); n != "0" {
+		t.Errorf("%s tables, of a folder in which nothing was kept", n)
+	}
+}
+
 func TestClusterInMemory(t *testing.T) {
 	folder := func(noFsync bool) string {
 		c := startCluster(t, pg.ClusterConfig{Ephemeral: true, NoFsync: noFsync, Settings: map[string]string{"shared_buffers": "32MB"}})

@@ -87,6 +87,11 @@ func (c *Cluster) initialise() error {
 	if err := os.Chown(fresh, c.acc.uid, c.acc.gid); err != nil {
 		return err
 	}
+	if ok, err := c.kept(fresh); err != nil {
+		return err
+	} else if ok {
+		return os.Rename(fresh, c.at.data)
+	}
 	args := []string{"-D", fresh, "-U", dbUser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions"}
 	if c.cfg.NoFsync {
 		args = append(args, "--no-sync")

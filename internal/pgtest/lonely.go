@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/migrations"
 )
 
 // Lonely is a migrated database on a server of its own, whose commits can be made to wait for a standby that never comes. The
@@ -24,24 +23,29 @@ func NewLonely(t testing.TB) Lonely {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := pg.StartCluster(ctx, pg.ClusterConfig{Ephemeral: true, NoFsync: true,
+	c, err := pg.StartCluster(ctx, pg.ClusterConfig{Ephemeral: true, NoFsync: true, From: migrated(ctx),
 		Settings: map[string]string{"shared_buffers": "32MB", "max_wal_senders": "2", "wal_level": "replica"}})
 	if err != nil {
 		t.Fatalf("pgtest: a server whose commits wait: %v", err)
 	}
+	own, err := use(ctx, c.DSN(), c.Stop)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
 	t.Cleanup(func() {
-		if err := c.Stop(context.Background()); err != nil {
+		if err := own.close(); err != nil {
 			t.Errorf("pgtest: %v", err)
 		}
 	})
-	pool, err := pg.Open(ctx, c.DSN(), pg.MaxConns(8), pg.Name("divvy-test"))
+	name, err := own.clone()
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	pool, err := pg.Open(ctx, own.dsn(name), pg.MaxConns(8), pg.Name("divvy-test"))
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
 	t.Cleanup(func() { closePool(t, pool) })
-	if _, err := migrations.Up(ctx, pool); err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
 	return Lonely{pool, t}
 }
 

@@ -80,7 +80,7 @@ func find() (*server, error) {
 		fmt.Fprintln(os.Stderr, "pgtest: Docker answers, but no container started; using a private cluster:", err)
 	}
 	c, err := pg.StartCluster(ctx, pg.ClusterConfig{
-		Ephemeral: true, NoFsync: true,
+		Ephemeral: true, NoFsync: true, From: migrated(ctx),
 		// Many test binaries run at once, each with a server of its own.
 		Settings: map[string]string{"shared_buffers": "96MB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum_naptime": "60s"},
 		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -91,12 +91,19 @@ func find() (*server, error) {
 	return use(ctx, c.DSN(), c.Stop)
 }
 
-// use connects to the server and makes the migrated database that all others are clones of.
+// use connects to the server and makes the migrated database that all others are clones of, unless a server of our own has it from its start.
 func use(ctx context.Context, dsn string, halt func(context.Context) error) (*server, error) {
 	s := &server{base: dsn, halt: halt, prefix: "divvy_test_" + strings.ToLower(rand.Text()[:10])}
 	s.template = s.prefix + "_template"
 	var err error
-	if s.admin, err = pg.Open(ctx, dsn, pg.Name("divvy-test")); err == nil {
+	var kept bool
+	if s.admin, err = pg.Open(ctx, dsn, pg.Name("divvy-test")); err == nil && halt != nil {
+		err = s.admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", keptTemplate).Scan(&kept)
+	}
+	switch {
+	case kept:
+		s.template = keptTemplate
+	case err == nil:
 		err = s.makeTemplate(ctx)
 	}
 	if err != nil {
