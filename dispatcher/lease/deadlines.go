@@ -5,18 +5,18 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/slab"
 )
 
 // deadlines knows when leases may expire, to the second: a timing wheel whose seconds are looked at as they come. Renewals write the due
-// second of a lease alone; a lease that was renewed is placed anew when its old second comes. A lease costs 17 to 37 bytes in due and 8 to 16 in
-// the wheel.
+// second of a lease alone; a lease that was renewed is placed anew when its old second comes. A lease costs some 30 bytes.
 //
 // Daemons that follow keep it too, so that nothing is to be built when they lead: whatever is due before floor has until then, and a lease
 // with a TTL of its own for that TTL since the change.
 type deadlines struct {
-	due   map[int64]due   // by job
-	own   map[int64]int32 // TTL in seconds of leases that have not the default
-	wheel map[int32][]int64
+	due   slab.Map[due, *due]
+	own   map[int64]int32   // TTL in seconds of leases that have not the default
+	wheel map[int32][]int32 // indexes of due
 	next  int32 // the first second that was not looked at
 	floor int32 // no lease is due before
 	rest  int32 // nor is one before this, unless it is stale
@@ -30,11 +30,17 @@ type deadlines struct {
 // never is long before each second.
 const never = -1 << 30
 
-// due is in seconds of the daemon's clock, rounded up.
-type due struct{ at, placed int32 }
+// due is when a lease is over, and the second in which it is looked at, both of the daemon's clock and rounded up.
+type due struct {
+	job        int64
+	at, placed int32
+}
+
+// Key is the job.
+func (l *due) Key() int64 { return l.job }
 
 func newDeadlines(now time.Duration) *deadlines {
-	return &deadlines{due: map[int64]due{}, own: map[int64]int32{}, wheel: map[int32][]int64{}, next: second(now), led: never}
+	return &deadlines{own: map[int64]int32{}, wheel: map[int32][]int32{}, next: second(now), led: never}
 }
 
 // second is the first whole second that is not before t.
@@ -42,25 +48,29 @@ func second(t time.Duration) int32 { return int32((t + time.Second - 1) / time.S
 
 // hold begins a lease that lasts until at.
 func (d *deadlines) hold(job int64, at time.Duration) {
+	if d.due.Get(job) == nil {
+		d.due.Put(due{job: job})
+	}
 	d.place(job, second(at))
 	d.hear(job)
 }
 
 func (d *deadlines) place(job int64, at int32) {
 	at = max(at, d.next)
-	d.put(job, at, at)
+	d.put(d.due.Index(job), at, at)
 }
 
 // put has a lease looked at when a second comes that was not looked at yet.
-func (d *deadlines) put(job int64, end, at int32) {
-	d.due[job] = due{end, at}
-	d.wheel[at] = append(d.wheel[at], job)
+func (d *deadlines) put(index, end, at int32) {
+	l := d.due.At(index)
+	l.at, l.placed = end, at
+	d.wheel[at] = append(d.wheel[at], index)
 }
 
 // last says for how long each renewal of a lease lets it last, in seconds; 0: for the default.
 func (d *deadlines) last(job int64, ttl int32) {
-	l, live := d.due[job]
-	if !live {
+	l := d.due.Get(job)
+	if l == nil {
 		return
 	}
 	d.hear(job)
@@ -69,8 +79,8 @@ func (d *deadlines) last(job int64, ttl int32) {
 	} else {
 		delete(d.own, job)
 	}
-	if at := d.end(job, l); at < l.placed { // it was longer before
-		d.put(job, l.at, max(at, d.next))
+	if at := d.end(l); at < l.placed { // it was longer before
+		d.put(d.due.Index(job), l.at, max(at, d.next))
 	}
 }
 
@@ -82,18 +92,16 @@ func (d *deadlines) lead(now, rest time.Duration) {
 
 // prolong lets a lease last until at.
 func (d *deadlines) prolong(job int64, at time.Duration) {
-	if l, ok := d.due[job]; ok {
+	if l := d.due.Get(job); l != nil {
 		if l.at = second(at); l.at < l.placed { // a shorter TTL than before
 			d.place(job, l.at)
-			return
 		}
-		d.due[job] = l
 	}
 }
 
 // drop ends a lease. What the wheel has of it is skipped when its second comes.
 func (d *deadlines) drop(job int64) {
-	delete(d.due, job)
+	d.due.Drop(job)
 	delete(d.own, job)
 	if d.heard != nil {
 		delete(d.heard.jobs, job)
@@ -107,29 +115,31 @@ func (d *deadlines) spare(at time.Duration) { d.floor = max(d.floor, second(at))
 // lasts so long from now. It looks at a bounded number of leases.
 func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 	for looked := 0; d.next <= int32(now/time.Second); d.next++ {
-		ids := d.wheel[d.next]
-		for len(ids) > 0 {
+		indexes := d.wheel[d.next]
+		for len(indexes) > 0 {
 			if len(jobs) == most || looked == lookAtMost {
-				d.wheel[d.next] = ids
+				d.wheel[d.next] = indexes
 				return jobs
 			}
-			job := ids[len(ids)-1]
-			ids = ids[:len(ids)-1]
+			index := indexes[len(indexes)-1]
+			indexes = indexes[:len(indexes)-1]
 			looked++
-			l, ok := d.due[job]
-			switch at := d.end(job, l); {
-			case !ok || l.placed != d.next: // ended, or placed elsewhere meanwhile
+			l := d.due.At(index)
+			if l == nil || l.placed != d.next { // ended, or placed elsewhere meanwhile
+				continue
+			}
+			switch at := d.end(l); {
 			case again > 0 && at <= d.next:
 				again := second(now + again)
-				d.move(job, again, again)
+				d.move(index, again, again)
 			case at > d.next:
 				if d.renewed != nil && l.at > d.next {
-					d.renewed(max(0, d.next-l.at+cmp.Or(d.own[job], d.ttl)))
+					d.renewed(max(0, d.next-l.at+cmp.Or(d.own[l.job], d.ttl)))
 				}
-				d.move(job, l.at, at)
+				d.move(index, l.at, at)
 			default:
-				d.drop(job) // it may be there twice: two attempts that were placed in one second
-				jobs = append(jobs, job)
+				jobs = append(jobs, l.job)
+				d.drop(l.job) // its index may be there twice: two leases that were placed in one second
 			}
 		}
 		delete(d.wheel, d.next)
@@ -138,11 +148,11 @@ func (d *deadlines) over(now, again time.Duration, most int) (jobs []int64) {
 }
 
 // end is when a lease is over.
-func (d *deadlines) end(job int64, l due) int32 {
-	if d.stale(job) {
+func (d *deadlines) end(l *due) int32 {
+	if d.stale(l.job) {
 		return max(l.at, d.floor)
 	}
-	if ttl := d.own[job]; ttl > 0 {
+	if ttl := d.own[l.job]; ttl > 0 {
 		return max(l.at, d.floor, d.rest, d.led+ttl)
 	}
 	return max(l.at, d.floor, d.rest)
@@ -166,7 +176,7 @@ func (d *deadlines) farewell(e entry.Heard) {
 
 // hear notes that the log names a lease.
 func (d *deadlines) hear(job int64) {
-	if _, live := d.due[job]; live && d.heard != nil {
+	if d.heard != nil && d.due.Get(job) != nil {
 		d.heard.jobs[job] = d.next
 	}
 }
@@ -180,8 +190,8 @@ func (d *deadlines) stale(job int64) bool {
 const lookAtMost = 4096
 
 // move places a lease that is due by end behind the second that is looked at.
-func (d *deadlines) move(job int64, end, at int32) {
-	d.put(job, end, max(at, d.next+1))
+func (d *deadlines) move(index, end, at int32) {
+	d.put(index, end, max(at, d.next+1))
 }
 
 // wake is when there is something to look at.

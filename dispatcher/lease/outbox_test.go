@@ -163,8 +163,8 @@ func TestOwnTTL(t *testing.T) {
 		left  int
 	}{{time.Minute, 3}, {4 * time.Minute, 2}, {59 * time.Minute, 2}, {62 * time.Minute, 0}} {
 		over := r.leases.over(s.now+c.after, 0, 10)
-		if len(r.leases.due) != c.left {
-			t.Errorf("after %v: %d leases, want %d (%v)", c.after, len(r.leases.due), c.left, over)
+		if r.leases.due.Len() != c.left {
+			t.Errorf("after %v: %d leases, want %d (%v)", c.after, r.leases.due.Len(), c.left, over)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func TestOwnTTLOfTables(t *testing.T) {
 		left  int
 	}{{4 * time.Minute, 1}, {62 * time.Minute, 0}} {
 		n.replica.leases.over(s.now+c.after, 0, 10)
-		if got := len(n.replica.leases.due); got != c.left {
+		if got := n.replica.leases.due.Len(); got != c.left {
 			t.Errorf("after %v: %d leases, want %d", c.after, got, c.left)
 		}
 	}

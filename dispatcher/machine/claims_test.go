@@ -102,7 +102,7 @@ func (w *world) follows(e entry.Entry) {
 		}
 	case entry.Enqueued:
 		for id := e.Low; id <= e.High && e.Attempt > 1; id++ {
-			if _, holds := w.claims.jobs[id]; holds {
+			if _, runs := w.leader.Lease(id); w.claims.jobs[id] != 0 && !runs { // what runs stays as it is
 				w.claims.ready[id] = true
 			}
 		}

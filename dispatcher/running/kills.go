@@ -146,7 +146,7 @@ func (ls *Leases) Save() (s Saved) {
 			return true
 		})
 	}
-	for _, job := range slices.Sorted(maps.Keys(ls.at)) {
+	for _, job := range ls.sorted() {
 		switch l, n := ls.Run(job), len(s.Homes); {
 		case l.Home == l.Share:
 		case n > 0 && s.Homes[n-1].High == job-1 && s.Homes[n-1].Share == l.Home:

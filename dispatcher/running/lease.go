@@ -3,11 +3,11 @@ package running
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/slab"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -30,8 +30,7 @@ type Order struct {
 
 // Leases are all that run, by job.
 type Leases struct {
-	at       map[int64]int32 // index of each
-	slab     slab
+	slab     slab.Map[Run, *Run]
 	requests map[entry.ID][]int64 // jobs that each was granted, in their order
 	orders   map[int64]Order
 	tasks    map[int64]*task
@@ -41,7 +40,7 @@ type Leases struct {
 // Run is Lease as it is kept: a million of them are to take little memory, and no pointers that the collector would follow. It is another's when
 // the lease has ended and the next one begins.
 type Run struct {
-	Job     int64 // 0: there is none
+	Job     int64
 	Nonce   int64
 	Task    int64
 	Place   int64 // where the job stands when it comes back,
@@ -58,9 +57,12 @@ type Run struct {
 	started bool
 }
 
+// Key is the job.
+func (l *Run) Key() int64 { return l.Job }
+
 // New has no leases.
 func New() *Leases {
-	return &Leases{at: map[int64]int32{}, requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, tasks: map[int64]*task{}, names: newNames()}
+	return &Leases{requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, tasks: map[int64]*task{}, names: newNames()}
 }
 
 // Add adds that of a grant that was made now; the user is that of its task.
@@ -71,10 +73,9 @@ func (ls *Leases) Add(g entry.Granted, user string, now time.Time) {
 		ls.tasks[g.Task] = t
 	}
 	t.n++
-	at, r := ls.slab.take()
-	*r = Run{Job: g.Job, Nonce: g.Nonce, Task: g.Task, since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
+	r := Run{Job: g.Job, Nonce: g.Nonce, Task: g.Task, since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
 		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
-	ls.at[g.Job] = at
+	ls.slab.Put(r)
 	if g.Node != "" {
 		n := &ls.names.all[r.node]
 		n.jobs = append(n.jobs, g.Job)
@@ -118,13 +119,7 @@ func (ls *Leases) Killed(job int64) bool {
 func (ls *Leases) killed(l *Run) *kill { return ls.tasks[l.Task].killed(l.Job) }
 
 // Run is the lease of a job; nil: it has none.
-func (ls *Leases) Run(job int64) *Run {
-	at, ok := ls.at[job]
-	if !ok {
-		return nil
-	}
-	return ls.slab.of(at)
-}
+func (ls *Leases) Run(job int64) *Run { return ls.slab.Get(job) }
 
 // Restore adds a lease as it was, see Run.Since. Without a Home its job comes back to the share that pays.
 func (ls *Leases) Restore(l Lease, since time.Time) {
@@ -170,8 +165,7 @@ func (ls *Leases) Drop(l *Run) {
 			t.kills.Delete(k)
 		}
 	}
-	ls.slab.give(ls.at[job], l)
-	delete(ls.at, job)
+	ls.slab.Drop(job)
 	delete(ls.orders, job)
 	if l.request == (entry.ID{}) {
 		return
@@ -204,7 +198,7 @@ func (ls *Leases) Revoke(e entry.Revoked) error {
 }
 
 // Many is how many there are.
-func (ls *Leases) Many() int { return len(ls.at) }
+func (ls *Leases) Many() int { return ls.slab.Len() }
 
 // Of is the lease of a job.
 func (ls *Leases) Of(job int64) (Lease, bool) {
@@ -237,7 +231,7 @@ func (ls *Leases) OfTask(id, low, high int64) iter.Seq[int64] {
 		if t == nil {
 			return
 		}
-		if uint64(high-low) < uint64(len(ls.at)) {
+		if uint64(high-low) < uint64(ls.Many()) {
 			for job := low; job <= high; job++ {
 				if l := ls.Run(job); l != nil && l.Task == id && !yield(job) {
 					return
@@ -246,7 +240,7 @@ func (ls *Leases) OfTask(id, low, high int64) iter.Seq[int64] {
 			return
 		}
 		left := t.n
-		for l := range ls.slab.all() {
+		for l := range ls.slab.All() {
 			if l.Task != id {
 				continue
 			}
@@ -276,7 +270,7 @@ func (ls *Leases) Answered(request entry.ID) (list []Lease) {
 // All are all, in no order.
 func (ls *Leases) All() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
-		for l := range ls.slab.all() {
+		for l := range ls.slab.All() {
 			if !yield(ls.show(l)) {
 				return
 			}
@@ -288,9 +282,9 @@ func (ls *Leases) All() iter.Seq[Lease] {
 // them in parts misses none that is there all the time. They are in no order, and not to be changed.
 func (ls *Leases) Unordered(from, most int) (part iter.Seq[*Run], all int) {
 	return func(yield func(*Run) bool) {
-		for at := from; at < min(from+most, ls.slab.n); at++ {
-			l := ls.slab.of(int32(at))
-			if l.Job == 0 {
+		for at := from; at < min(from+most, int(ls.slab.Top())); at++ {
+			l := ls.slab.At(int32(at))
+			if l == nil {
 				continue
 			}
 			if k := ls.killed(l); k != nil && !k.idle {
@@ -300,19 +294,29 @@ func (ls *Leases) Unordered(from, most int) (part iter.Seq[*Run], all int) {
 				return
 			}
 		}
-	}, ls.slab.n
+	}, int(ls.slab.Top())
 }
 
 // Digest adds all leases.
 func (ls *Leases) Digest(add func(values ...any)) {
-	for _, job := range slices.Sorted(maps.Keys(ls.at)) {
+	for _, job := range ls.sorted() {
 		add(ls.show(ls.Run(job)))
 	}
 }
 
+// sorted are the jobs that have one.
+func (ls *Leases) sorted() []int64 {
+	jobs := make([]int64, 0, ls.Many())
+	for l := range ls.slab.All() {
+		jobs = append(jobs, l.Job)
+	}
+	slices.Sort(jobs)
+	return jobs
+}
+
 // Find are the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
 func (ls *Leases) Find(task int64, share shares.ShareID) (list []Lease) {
-	for l := range ls.slab.all() {
+	for l := range ls.slab.All() {
 		if (task == 0 || l.Task == task) && (share == 0 || l.Share == share) {
 			list = append(list, ls.show(l))
 		}
