@@ -58,7 +58,6 @@ type daemon struct {
 	stopping sync.Once
 	leaving  atomic.Bool // Stop has begun: /readyz says so
 
-	gcPercent int // as paceGC has set it; only it looks
 }
 
 // undoStep takes back one step of Start.
@@ -78,7 +77,7 @@ func newDaemon(cfg config, log *slog.Logger) *daemon {
 // stopped again. ctx bounds the start only.
 func (d *daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.startTraces, d.listen, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
+		d.startGC, d.startTraces, d.listen, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
 		d.startDispatcher, d.settled, d.startLoops, d.serve,
 	} {
 		if err := step(ctx); err != nil {

@@ -5,34 +5,52 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
-// garbageBudget is about how many bytes of garbage the daemon lets lie before it collects. Most of what a pull
-// allocates is dead when it is answered: with little in use, Go's default would collect a hundred times a second.
-const garbageBudget = 192 << 20
+// Most of what a pull allocates is dead when it is answered: with little in use, Go's default would collect a hundred times a second. So
+// garbage may be four times what is in use, as long as all stays within memoryBudget.
+const (
+	gcPercent    = 400
+	memoryBudget = 320 << 20
+)
 
-// gcPercent is GOGC for so many bytes in use, stacks among them, as the collector counts: the budget, and less than that
-// where more than as much is in use, as with ten thousand long polls. A collection takes time in what it scans, which leases are not:
-// a quarter of that may lie.
-func gcPercent(used, scanned uint64) int {
-	part := float64(garbageBudget) / float64(max(used, 1))
-	if part < 1 {
-		part *= part * part
-	}
-	return int(min(max(100*part, 25*float64(scanned)/float64(max(used, 1)), 5), 400))
-}
+// memoryLimit is GOMEMLIMIT for so many bytes in use, stacks among them: the budget, or little more than what is in use. A collection
+// takes no time in leases, of which a large site's memory is made.
+func memoryLimit(used uint64) int64 { return int64(max(memoryBudget, used+used/8+32<<20)) }
 
-// paceGC sets the garbage collector's pace by what is in use. Whoever sets GOGC or GOMEMLIMIT decides instead.
-func (d *daemon) paceGC(context.Context) (int, error) {
+// startGC sets the garbage collector's pace by what is in use, from the start on: reading the state is when most is made. Whoever sets GOGC
+// or GOMEMLIMIT decides instead.
+func (d *daemon) startGC(context.Context) error {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return 0, nil
+		return nil
 	}
-	of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, // ten thousand long polls have more of the second
-		{Name: "/gc/scan/total:bytes"}}
-	metrics.Read(of)
-	if percent := gcPercent(of[0].Value.Uint64()+of[1].Value.Uint64(), of[2].Value.Uint64()); percent != d.gcPercent { // setting it stops the world
-		debug.SetGCPercent(percent)
-		d.gcPercent = percent
+	debug.SetGCPercent(gcPercent)
+	var was int64
+	pace := func() {
+		of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}} // ten thousand long polls have more of the second
+		metrics.Read(of)
+		if limit := memoryLimit(of[0].Value.Uint64() + of[1].Value.Uint64()); limit != was { // setting it stops the world
+			debug.SetMemoryLimit(limit)
+			was = limit
+		}
 	}
-	return 0, nil
+	pace()
+	tick, over := time.NewTicker(time.Second), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-tick.C:
+				pace()
+			case <-over:
+				return
+			}
+		}
+	}()
+	d.onStop("garbage collector's pace", time.Second, func(context.Context) error {
+		tick.Stop()
+		close(over)
+		return nil
+	})
+	return nil
 }

@@ -2,13 +2,10 @@ package main
 
 import "testing"
 
-func TestGCPercent(t *testing.T) {
-	for _, c := range []struct {
-		used, scanned uint64 // MiB
-		want          int
-	}{{0, 0, 400}, {1, 1, 400}, {64, 64, 300}, {192, 192, 100}, {300, 150, 26}, {1 << 14, 1 << 14, 25}, {1 << 14, 1 << 13, 12}, {1 << 14, 1, 5}} {
-		if got := gcPercent(c.used<<20, c.scanned<<20); got != c.want {
-			t.Errorf("%+v: GOGC %d", c, got)
+func TestMemoryBudget(t *testing.T) {
+	for used, want := range map[uint64]int64{0: 320, 64: 320, 250: 320, 320: 392, 1 << 14: 1<<14 + 1<<11 + 32} { // MiB
+		if got := memoryLimit(used << 20); got != want<<20 {
+			t.Errorf("%d MiB in use: a limit of %d MiB", used, got>>20)
 		}
 	}
 }

@@ -60,7 +60,6 @@ func (d *daemon) loops() []loops.Loop {
 		{Name: "token-use", Every: time.Minute, Step: d.book.MarkUsed},
 		{Name: "purge-audit", Every: time.Minute, Drain: true, Step: d.purgeAudit},
 		{Name: "purge-sandboxes", Every: time.Minute, Drain: true, Step: d.sandboxes.Purge},
-		{Name: "gc", Every: time.Second, Step: d.paceGC},
 		{Name: "later", Every: time.Second, Step: d.store.ApplyDue},
 		{Name: "settle", Every: 300 * time.Millisecond, Ease: settle, News: d.news, Step: d.generator.Settle},
 	}...)

@@ -32,7 +32,7 @@ var limits = map[string]int{
 var offenders = map[string]int{
 	"fields api.Config":                21,
 	"fields cmd/divvy.config":          52,
-	"fields cmd/divvy.daemon":          28,
+	"fields cmd/divvy.daemon":          27,
 	"fields generator.Spec":            42,
 	"fields generator.Task":            28,
 	"fields generator.dueNeed":         22,
