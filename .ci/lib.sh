@@ -80,33 +80,12 @@ joined() {
 # quick : everybody's go test ./... . On two cores cmd/divvy and internal/e2e take four to five minutes beside the others.
 quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
 
-# long : the tests that are shorter there, or skipped: those that draw, or say that they are long, themselves or by what they call.
-# At night only: what bench does in its short form, and a shell for each of four times the draws.
+# long : the tests that go test ./... leaves out, since they say that they are long. Those that only draw less there draw more at night.
 long() {
-  local dirs names=() these dir
-  mapfile -t dirs < <(git grep -lE 'pgtest\.(Main|Run)\(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
-  local drawn=()
-  for dir in "${dirs[@]}"; do
-    mapfile -t these < <(drawing "$dir"/*_test.go)
-    if ((${#these[@]})); then drawn+=("./$dir"); names+=("${these[@]}"); fi
-  done
-  DIVVY_LONG=1 tests "long tests" -timeout 20m -skip '^(TestBenchGrowth|TestBenchLong|TestCommandSurvives)$' -run "^($(IFS='|'; echo "${names[*]}"))\$" "${drawn[@]}"
-}
-
-# drawing FILE... : names of the tests of a package that long is for.
-drawing() {
-  awk '
-    /^ *\/\// { next }
-    /^func / { name = $0; sub(/^func (\([^)]*\) )?/, "", name); sub(/[^A-Za-z0-9_].*/, "", name) }
-    { body[name] = body[name] "\n" $0 }
-    END {
-      for (n in body) if (body[n] ~ /rapid\.Check\(|pgtest\.(Draws|Long)\(/) draws[n]
-      do {
-        more = 0
-        for (n in body) for (d in draws) if (!(n in draws) && body[n] ~ "[^A-Za-z0-9_.]" d "[^A-Za-z0-9_]") { draws[n]; more = 1 }
-      } while (more)
-      for (n in draws) if (n ~ /^Test/) print n
-    }' "$@"
+  local names=() dirs
+  mapfile -t dirs < <(git grep -l 'pgtest\.Long(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
+  mapfile -t names < <(git grep -h -B 9 'pgtest\.Long(' -- '*_test.go' | sed -n 's/^func \(Test[A-Za-z0-9_]*\).*/\1/p')
+  DIVVY_LONG=1 tests "long tests" -timeout 20m -skip '^(TestBenchGrowth|TestBenchLong)$' -run "^($(IFS='|'; echo "${names[*]}"))\$" "${dirs[@]/#/./}"
 }
 
 apt_install() {

@@ -17,9 +17,9 @@ type deadlines struct {
 	due   slab.Map[due, *due]
 	own   map[int64]int32   // TTL in seconds of leases that have not the default
 	wheel map[int32][]int32 // indexes of due
-	next  int32 // the first second that was not looked at
-	floor int32 // no lease is due before
-	rest  int32 // nor is one before this, unless it is stale
+	next  int32             // the first second that was not looked at
+	floor int32             // no lease is due before
+	rest  int32             // nor is one before this, unless it is stale
 	heard *heard
 	led   int32 // when this daemon came to lead
 
