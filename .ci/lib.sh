@@ -84,7 +84,7 @@ quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
 long() {
   local names=() dirs
   mapfile -t dirs < <(git grep -l 'pgtest\.Long(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
-  mapfile -t names < <(git grep -h -B 9 'pgtest\.Long(' -- '*_test.go' | sed -n 's/^func \(Test[A-Za-z0-9_]*\).*/\1/p')
+  mapfile -t names < <(git grep -h -B 1 'pgtest\.Long(' -- '*_test.go' | sed -n 's/^func \(Test[A-Za-z0-9_]*\).*/\1/p')
   DIVVY_LONG=1 tests "long tests" -timeout 20m -skip '^(TestBenchGrowth|TestBenchLong)$' -run "^($(IFS='|'; echo "${names[*]}"))\$" "${dirs[@]/#/./}"
 }
 
