@@ -31,82 +31,80 @@ type Refusal struct {
 
 // Admits says whether an ID may have so many units at once now. Want must count them. It does not allocate.
 func (p *Pool) Admits(id string, units int64, now time.Time) (ok bool, why Refusal) {
-	i := p.member(id)
-	ok, why = p.admits(i, units, now, nil)
-	return ok, why
+	return Ask{p, id, units}.admits(now, nil)
 }
 
-func (p *Pool) admits(i int32, units int64, now time.Time, by *Bundle) (ok bool, why Refusal) {
+// Explain is Admits for people: it starts no reservation, and says whom units are kept for.
+func (p *Pool) Explain(id string, units int64, now time.Time) (ok bool, why Refusal) {
+	return Ask{p, id, units}.explain(now, nil)
+}
+
+// admits is Pool.Admits, for a job of a bundle where that is not nil.
+func (a Ask) admits(now time.Time, by *Bundle) (ok bool, why Refusal) {
+	p := a.Pool
+	i := p.member(a.ID)
 	m := &p.members[i]
 	free := p.Usable() - p.held
 	p.kept.trim(free)
 	m.lapsed = false
-	if units > free {
+	if a.Units > free {
 		rule := Capacity
-		if units <= p.capacity-p.held {
+		if a.Units <= p.capacity-p.held {
 			rule = External
 		}
-		return false, p.refusal(i, rule, units)
+		return false, a.refusal(rule, m)
 	}
-	other, _, until := p.bookedBy(by, now)
-	if units > free-other {
-		why = p.refusal(i, Reservation, units)
+	other, _, until := p.booked.keeps(p, by, now)
+	if a.Units > free-other {
+		why = a.refusal(Reservation, m)
 		why.Until = until
 		return false, why
 	}
-	if m.exempt {
-		return true, Refusal{}
-	}
-	if p.inTurn(i, units, free-other, now, by) || p.again(now) && p.inTurn(i, units, free-other, now, by) {
+	if m.exempt || a.inTurn(i, free-other, now, by) || p.split.again(p, now) && a.inTurn(i, free-other, now, by) {
 		return true, Refusal{}
 	}
 	p.kept.note(now, free)
-	if m.lapsed = units <= p.kept.ended(now, p.spec.MaxHold); m.lapsed {
+	if m.lapsed = a.Units <= p.kept.ended(now, p.spec.MaxHold); m.lapsed {
 		return true, Refusal{}
 	}
-	why = p.refusal(i, OverItsPart, units)
-	why.Until = p.kept.until(units, p.spec.MaxHold)
-	if late := p.late(); !late.IsZero() && late.Before(why.Until) {
+	why = a.refusal(OverItsPart, m)
+	why.Until = p.kept.until(a.Units, p.spec.MaxHold)
+	if late := p.split.late(p); !late.IsZero() && late.Before(why.Until) {
 		why.Until = late
 	}
 	return false, why
 }
 
 // inTurn says whether a member is below its allowance, and a unit is left for each that goes before it.
-func (p *Pool) inTurn(i int32, units, free int64, now time.Time, by *Bundle) bool {
-	is, before := p.below(i, now)
-	if by != nil && p.booked == by {
+func (a Ask) inTurn(i int32, free int64, now time.Time, by *Bundle) bool {
+	is, before := a.Pool.split.below(a.Pool, i, now)
+	if by != nil && a.Pool.booked == by {
 		before = 0
 	}
-	return is && units <= free-before
+	return is && a.Units <= free-before
 }
 
-func (p *Pool) refusal(i int32, rule Rule, units int64) Refusal {
-	return Refusal{Resource: p.name, ID: p.members[i].name, Rule: rule, Need: units,
-		Free: max(0, p.Usable()-p.held), Held: p.members[i].held}
+func (a Ask) refusal(rule Rule, m *member) Refusal {
+	return Refusal{Resource: a.Pool.name, ID: a.ID, Rule: rule, Need: a.Units, Free: max(0, a.Pool.Usable()-a.Pool.held), Held: m.held}
 }
 
-// Explain is Admits for people: it starts no reservation, and says whom units are kept for.
-func (p *Pool) Explain(id string, units int64, now time.Time) (ok bool, why Refusal) {
-	return p.explain(id, units, now, nil)
-}
-
-func (p *Pool) explain(id string, units int64, now time.Time, by *Bundle) (ok bool, why Refusal) {
-	i := p.member(id)
+func (a Ask) explain(now time.Time, by *Bundle) (ok bool, why Refusal) {
+	p := a.Pool
+	i := p.member(a.ID)
 	before, lapsed := kept{slices.Clone(p.kept.marks), p.kept.units}, p.members[i].lapsed
-	ok, why = p.admits(i, units, now, by)
+	ok, why = a.admits(now, by)
 	p.kept, p.members[i].lapsed = before, lapsed
 	if ok {
 		return true, why
 	}
-	all, _ := p.allowances()
+	all, floor := p.allowances()
 	why.Allowance = all[i]
 	switch why.Rule {
 	case Reservation:
-		_, whom, _ := p.bookedBy(by, now)
+		_, whom, _ := p.booked.keeps(p, by, now)
 		why.KeptFor = []string{whom}
 	case OverItsPart:
-		for _, j := range p.waiting() {
+		for _, j := range p.waiting(all, floor) {
 			if j == i {
 				break
 			}

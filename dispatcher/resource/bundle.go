@@ -29,7 +29,7 @@ type Bundle struct {
 	large bool   // it needs more than there is: all are out
 
 	waits bool
-	since []uint64  // grants of each pool when it began to wait
+	since []uint64  // the last grant of each pool when it began to wait
 	until time.Time // of its bookings; zero without
 }
 
@@ -104,7 +104,7 @@ func (b *Bundle) beyond() *Ask {
 func (b *Bundle) Admits(now time.Time) (ok bool, why Refusal) {
 	if a := b.measure(); a != nil {
 		b.Release()
-		_, why = a.Pool.admits(a.Pool.member(a.ID), a.Units, now, b)
+		_, why = a.admits(now, b)
 		return false, why
 	}
 	if _, booked := b.Booked(); booked && !now.Before(b.until) {
@@ -115,7 +115,7 @@ func (b *Bundle) Admits(now time.Time) (ok bool, why Refusal) {
 	}
 	nRefused, first, hasPart := 0, 0, true
 	for i, a := range b.asks {
-		may, no := a.Pool.admits(a.Pool.member(a.ID), a.Units, now, b)
+		may, no := a.admits(now, b)
 		if may {
 			continue
 		}
@@ -143,7 +143,7 @@ func (b *Bundle) refused(now time.Time, freeUnits bool) {
 	case !b.waits:
 		b.waits = true
 		for i, a := range b.asks {
-			b.since[i] = a.Pool.grants
+			b.since[i] = a.Pool.seq
 		}
 	case b.until.IsZero() && b.passed():
 		b.book(now)
@@ -153,7 +153,7 @@ func (b *Bundle) refused(now time.Time, freeUnits bool) {
 // passed says whether it was passed over often enough.
 func (b *Bundle) passed() bool {
 	for i, a := range b.asks {
-		if a.Pool.grants-b.since[i] >= uint64(a.Pool.spec.MaxBypass) {
+		if a.Pool.seq-b.since[i] >= uint64(a.Pool.spec.MaxBypass) {
 			return true
 		}
 	}
@@ -188,71 +188,39 @@ func (b *Bundle) Release() {
 // Booked says until when it has reservations; ok is false without.
 func (b *Bundle) Booked() (until time.Time, ok bool) { return b.until, !b.until.IsZero() }
 
-// Grant is a grant of all that a bundle needs, and what it put an end to.
-type Grant struct {
-	turns []Turn
-	waits bool
-	since []uint64
-	until time.Time
-}
-
 // Granted notes that a job was given all that it needs: Pool.Granted of each, and an end to bookings.
-func (b *Bundle) Granted() Grant {
-	g := Grant{turns: make([]Turn, len(b.asks)), waits: b.waits, until: b.until}
-	if b.waits {
-		g.since = slices.Clone(b.since)
-	}
-	for i, a := range b.asks {
-		g.turns[i] = a.Pool.Granted(a.ID)
+func (b *Bundle) Granted() {
+	for _, a := range b.asks {
+		a.Pool.Granted(a.ID)
 	}
 	b.Release()
-	return g
-}
-
-// Ungranted is the opposite, for a grant that came to nothing; see Pool.Ungranted for the order. Bookings come back unless
-// somebody else made some meanwhile.
-func (b *Bundle) Ungranted(g Grant) {
-	for i := len(b.asks) - 1; i >= 0; i-- {
-		b.asks[i].Pool.Ungranted(g.turns[i])
-	}
-	if !g.waits {
-		return
-	}
-	b.waits = true
-	copy(b.since, g.since)
-	if !g.until.IsZero() && !slices.ContainsFunc(b.asks, func(a Ask) bool { return a.Pool.booked != nil && a.Pool.booked != b }) {
-		b.until = g.until
-		for _, a := range b.asks {
-			a.Pool.booked = b
-		}
-	}
 }
 
 // Explain is Admits for people, see Pool.Explain: it changes nothing.
 func (b *Bundle) Explain(now time.Time) (ok bool, why Refusal) {
 	if a := b.beyond(); a != nil {
-		return a.Pool.explain(a.ID, a.Units, now, b)
+		return a.explain(now, b)
 	}
 	for i := range b.asks {
 		defer b.wanted(i, b.out[i])
 		b.wanted(i, false)
 	}
 	for _, a := range b.asks {
-		if ok, why := a.Pool.explain(a.ID, a.Units, now, b); !ok {
+		if ok, why := a.explain(now, b); !ok {
 			return false, why
 		}
 	}
 	return true, Refusal{}
 }
 
-// bookedBy is how many units another bundle than by has booked, for whom, and until when. A booking keeps nothing from others
-// while it could not be used: its ID came to have its part by other jobs.
-func (p *Pool) bookedBy(by *Bundle, now time.Time) (units int64, id string, until time.Time) {
-	if p.booked == nil || p.booked == by || !now.Before(p.booked.until) || p.booked.served(now) {
+// keeps is how many units of a pool that it booked a bundle keeps from others, for whom, and until when; nil has booked
+// nothing. It keeps none while it could not use them: its ID came to have its part by other jobs.
+func (b *Bundle) keeps(p *Pool, from *Bundle, now time.Time) (units int64, id string, until time.Time) {
+	if b == nil || b == from || !now.Before(b.until) || b.served(now) {
 		return 0, "", time.Time{}
 	}
-	i := slices.IndexFunc(p.booked.asks, func(a Ask) bool { return a.Pool == p })
-	return p.booked.asks[i].Units, p.booked.asks[i].ID, p.booked.until
+	i := slices.IndexFunc(b.asks, func(a Ask) bool { return a.Pool == p })
+	return b.asks[i].Units, b.asks[i].ID, b.until
 }
 
 // served says whether an ID has its part of something that the bundle needs.
@@ -262,7 +230,7 @@ func (b *Bundle) served(now time.Time) bool {
 		if !ok || a.Pool.members[i].exempt {
 			continue
 		}
-		if below, _ := a.Pool.below(i, now); !below {
+		if below, _ := a.Pool.split.below(a.Pool, i, now); !below {
 			return true
 		}
 	}

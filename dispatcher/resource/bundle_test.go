@@ -154,48 +154,11 @@ func (s *shop) String() (text string) {
 		text += fmt.Sprintf("\n%d: %d wanted, waits %v, booked %v, out %v", k, s.wants[k], b.waits, !b.until.IsZero(), b.out)
 		for _, a := range b.asks {
 			i := a.Pool.index[a.ID]
-			is, before := a.Pool.below(i, noon)
+			is, before := a.Pool.split.below(a.Pool, i, noon)
 			text += fmt.Sprintf(" [%d of %s, holds %d of %d, below %v behind %d]", a.Units, a.Pool.name, a.Pool.HeldBy(a.ID), a.Pool.Usable(), is, before)
 		}
 	}
 	return text
-}
-
-// TestBundleUndo: a grant that comes to nothing leaves waiting and bookings as they were.
-func TestBundleUndo(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawShop(t)
-		for range rapid.IntRange(1, 60).Draw(t, "pulls") {
-			for b := range s.bundles {
-				s.want(b, 3)
-			}
-			if _, ok := s.pull(); !ok && len(s.running) > 0 {
-				s.end()
-			}
-		}
-		for k, b := range s.bundles {
-			waits, until, jobs := b.waits, b.until, b.jobs
-			since := append([]uint64(nil), b.since...)
-			var all [][]Allowance
-			for _, p := range s.pools {
-				all = append(all, p.Allowances())
-			}
-			g := b.Granted()
-			s.hold(k, 1)
-			b.Want(jobs - 1)
-			b.Want(jobs)
-			s.hold(k, -1)
-			b.Ungranted(g)
-			if b.waits != waits || b.until != until || waits && !reflect.DeepEqual(since, b.since) {
-				t.Fatalf("%+v, want waiting %v since %v, booked until %v", b, waits, since, until)
-			}
-			for i, p := range s.pools {
-				if !reflect.DeepEqual(p.Allowances(), all[i]) {
-					t.Fatalf("%+v, want %+v", p.Allowances(), all[i])
-				}
-			}
-		}
-	})
 }
 
 // TestExplainChangesNothing: looking starts no reservation, ends none, and does not bring wants back.

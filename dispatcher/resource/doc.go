@@ -8,6 +8,9 @@
 //	                                             │ ▲ └──Allowances, Explain──▶ for people
 //	       SetCapacity SetExternal Hold Want Granted              Bundle ──Admits──▶ the same for a job that needs several
 //
+// A Pool counts; who goes before whom is for its split, even or weighted, and since when free units are kept for kept. An
+// Ask is one question to a Pool.
+//
 // The IDs of a Pool are those that hold a unit or want one; D = held + wanted. usable = min(capacity, what the outside
 // leaves). Allowances split usable, less what exempt IDs hold, over the Ds: the solver of package shares, by equal weights,
 // by weights or down a tree, in whole units by the quota method. The odd units, those left when everybody has its exact
@@ -45,11 +48,9 @@
 //     less: a group's odd unit is not always the same group's.
 //  5. With fewer units than IDs everybody has its turn, whoever is asked first; in proportion to weights.
 //  6. Nothing depends on the order in which IDs came.
-//  7. Granted, Hold and Want taken back in reverse order leave what was there before, but for units that were kept: when
-//     they come free again they are kept anew.
-//  8. Bundles: all or nothing; nobody waits for ever, however their needs cross. Where each waits for the other's turn, the
+//  7. Bundles: all or nothing; nobody waits for ever, however their needs cross. Where each waits for the other's turn, the
 //     second pull finds out.
-//  9. Hold, Granted and Admits of equal weights: O(log IDs), amortised. By weights and down a tree a split of more than 256 IDs
+//  8. Hold, Granted and Admits of equal weights: O(log IDs), amortised. By weights and down a tree a split of more than 256 IDs
 //     lags behind: it is made anew, in O(IDs log IDs), when a sixteenth of the IDs have changed or a quarter of the units were
 //     granted, and before a unit is refused by one that is older than 10 µs an ID (0.1 s of 10,000). So what is promised above
 //     of allowances holds of those of the last split, and what of units that are free when that time is over.

@@ -1,6 +1,9 @@
 package resource
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // even splits units evenly, and keeps up with changes in O(log IDs).
 //
@@ -11,16 +14,14 @@ import "slices"
 // q may go to and fro between two. A row of another level is made anew, in O(IDs log IDs), but q moves on only when demands
 // have changed by as much as there are IDs above it, or the number of units did.
 type even struct {
+	unseen
 	demands order
 	rows    [3]row
-	turn    uint64  // for the row that was used least lately
-	dirty   []int32 // members that changed
-	queued  []bool  // by member: it is in dirty
-	part    int64   // what q, odd and above are for
+	turn    uint64 // for the row that was used least lately
+	part    int64  // what q, odd and above are for
 	q, odd  int64
 	above   int64 // members with D > q
 	scarce  bool  // part < Σ D
-	stale   bool
 }
 
 type row struct {
@@ -31,23 +32,7 @@ type row struct {
 	used  uint64 // 0: never made
 }
 
-func (e *even) reset(p *Pool) {
-	*e = even{demands: newOrder(nil), queued: make([]bool, len(p.members)), stale: true}
-	for i := range p.members {
-		e.touch(int32(i))
-	}
-}
-
-// touch notes that a member changed.
-func (e *even) touch(i int32) {
-	for int(i) >= len(e.queued) {
-		e.queued = append(e.queued, false)
-	}
-	if !e.queued[i] {
-		e.queued[i] = true
-		e.dirty = append(e.dirty, i)
-	}
-}
+func newEven() *even { return &even{unseen: unseen{stale: true}, demands: newOrder(nil)} }
 
 // refresh counts what changed.
 func (e *even) refresh(p *Pool) {
@@ -118,8 +103,7 @@ func (e *even) row(p *Pool) *row {
 	return oldest
 }
 
-// below says whether a member that is not exempt holds less than its allowance, and how many of those who do go before it.
-func (e *even) below(p *Pool, i int32) (is bool, before int64) {
+func (e *even) below(p *Pool, i int32, _ time.Time) (is bool, before int64) {
 	e.refresh(p)
 	m := &p.members[i]
 	d, last := m.demand(), int64(m.last)
@@ -138,8 +122,13 @@ func (e *even) below(p *Pool, i int32) (is bool, before int64) {
 	return at+r.under.ahead(i, last, 0) < left, r.low.len() + at
 }
 
-// allowances fills in those of all members that are not exempt, and what they may hold without an odd unit.
-// O(IDs log IDs).
+// again and late: it is never behind.
+func (e *even) again(*Pool, time.Time) bool { return false }
+func (e *even) late(*Pool) (at time.Time)   { return at }
+
+func (e *even) next(*Pool, time.Time) (ids []string, all bool) { return nil, true }
+
+// allowances takes O(IDs log IDs).
 func (e *even) allowances(p *Pool, out, floor []int64) {
 	e.refresh(p)
 	var list []int32
@@ -159,7 +148,7 @@ func (e *even) allowances(p *Pool, out, floor []int64) {
 		if has := x.held > e.q; has != (y.held > e.q) {
 			return sign(has)
 		}
-		return sign(x.before(y))
+		return x.compare(y)
 	})
 	for _, i := range list[:min(int64(len(list)), e.odd)] {
 		out[i]++

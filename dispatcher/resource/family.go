@@ -81,9 +81,7 @@ func (p *Pool) adopt(was *Pool) {
 		p.Hold(m.name, m.held)
 		to := &p.members[p.index[m.name]]
 		to.last = max(to.last, m.last)
-		for g := to.group; g >= 0; g = p.groups[g].parent {
-			p.groups[g].last = max(p.groups[g].last, to.last)
-		}
+		p.groups.granted(to.group, to.last)
 	}
 	p.changed()
 }

@@ -89,30 +89,6 @@ func TestFamilyChange(t *testing.T) {
 	}
 }
 
-// TestSettled: of a report, what we hold is ours once it is older than settle.
-func TestSettled(t *testing.T) {
-	var r Recent
-	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
-	for s := range 100 { // one a second, each for 30 s from the 50th on
-		r.Add(at(s), 1)
-	}
-	if n := r.Settled(100, at(100), time.Minute); n != 39 {
-		t.Errorf("%d of 100 are older than a minute, want 39", n)
-	}
-	if n := r.Settled(30, at(100), time.Minute); n != 0 {
-		t.Errorf("%d of those of 30 s are older than a minute", n)
-	}
-	if n := r.Settled(100, at(200), time.Minute); n != 100 || len(r.grants) != 0 {
-		t.Errorf("%d of 100 are older than a minute, with %d remembered", n, len(r.grants))
-	}
-	for k := range 1000 {
-		r.Add(at(300).Add(time.Duration(k)*time.Millisecond), 1)
-	}
-	if len(r.grants) != 1 || r.Settled(1000, at(300), time.Minute) != 0 || r.Settled(1000, at(362), time.Minute) != 1000 {
-		t.Errorf("%d marks for a second", len(r.grants))
-	}
-}
-
 // TestKeptMarks: the list of marks is bounded, whatever comes.
 func TestKeptMarks(t *testing.T) {
 	var k kept

@@ -45,7 +45,7 @@ func TestCrowdIsServed(t *testing.T) {
 					p.Hold(id, 1)
 					p.Want(id, p.WantedBy(id)-1)
 					p.Granted(id)
-				case why.Rule == OverItsPart && why.Until.After(now.Add(pause)) && p.split.changes > 0:
+				case why.Rule == OverItsPart && why.Until.After(now.Add(pause)) && p.split.(*weighted).changes > 0:
 					rt.Fatalf("%s is refused until %v, by a split that is not up to date", id, why.Until.Sub(now))
 				}
 			case "want":

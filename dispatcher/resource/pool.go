@@ -27,20 +27,16 @@ type Pool struct {
 	capacity int64
 	outside  int64 // total − use that is not ours; noReport
 	held     int64 // of all
-	grants   uint64
 
 	exemptHeld int64 // of it, by exempt IDs: nobody splits it
 
 	index   map[string]int32
 	members []member
-	groups  []group
-	exempt  map[string]bool
+	groups  groups
 	seq     uint64 // of the last grant
 	horizon uint64 // the last grant of those that were forgotten
 	exactly int    // so many IDs are split among after every change, see weighted
-	plain   bool   // everybody counts the same: even does it, otherwise weighted
-	even    even
-	split   weighted
+	split   split
 	kept    kept
 	booked  *Bundle
 	wanting map[*Bundle]struct{} // with jobs
@@ -69,19 +65,9 @@ func (m *member) idle() bool { return m.held == 0 && m.wanted() == 0 }
 // NewPool is the standing of a resource that nobody uses, with the capacity of the file. The spec must be valid.
 func NewPool(s Spec) *Pool {
 	p := &Pool{name: s.Name, spec: s, capacity: s.Capacity, outside: noReport,
-		index: map[string]int32{}, wanting: map[*Bundle]struct{}{}, exempt: map[string]bool{}, groups: groupsOf(s.Split), exactly: mostExact,
-		plain: len(s.Split.Weights) == 0 && len(s.Split.Tree) == 0}
-	for _, id := range s.Exempt {
-		p.exempt[id] = true
-	}
-	p.reset()
+		index: map[string]int32{}, wanting: map[*Bundle]struct{}{}, groups: groupsOf(s.Split), exactly: mostExact}
+	p.split = p.newSplit()
 	return p
-}
-
-// reset makes anew what depends on the numbers of members.
-func (p *Pool) reset() {
-	p.split.reset(p)
-	p.even.reset(p)
 }
 
 // Name is the resource's name, with the key of a family: table:orders.
@@ -94,7 +80,7 @@ func (p *Pool) SetCapacity(n int64) {
 }
 
 // SetExternal notes what the owner of the units says, such as a licence server: so many there are, so many are in use,
-// ours included as it sees them. Settled is what we held then for longer than Settle, see Recent: the rest of our own may
+// ours included as it sees them. Settled is what we held then for longer than Settle: the rest of our own may
 // not be in used yet, and counts as used by others until the next report.
 func (p *Pool) SetExternal(total, used, settled int64) {
 	p.outside = max(0, total-max(0, used-settled))
@@ -107,7 +93,7 @@ func (p *Pool) ClearExternal() {
 	p.changed()
 }
 
-// Capacity is the number of units by configuration, Usable what external use leaves of it, Held what all IDs hold.
+// Capacity is the number of units by configuration.
 func (p *Pool) Capacity() int64 { return p.capacity }
 
 // Usable is the number of units that we may hold: the capacity, or less where others use the same units.
@@ -116,21 +102,14 @@ func (p *Pool) Usable() int64 { return min(p.capacity, p.outside) }
 // Held is what all IDs hold together.
 func (p *Pool) Held() int64 { return p.held }
 
-// HeldBy is what an ID holds, WantedBy what it could use beyond that.
-func (p *Pool) HeldBy(id string) int64 {
-	if i, ok := p.index[id]; ok {
-		return p.members[i].held
-	}
-	return 0
-}
+// Kept is how many of the free units are kept for IDs below their allowance, since somebody else was refused them.
+func (p *Pool) Kept() int64 { return min(p.kept.units, max(0, p.Usable()-p.held)) }
+
+// HeldBy is what an ID holds.
+func (p *Pool) HeldBy(id string) int64 { return p.known(id).held }
 
 // WantedBy is what an ID could use beyond what it holds.
-func (p *Pool) WantedBy(id string) int64 {
-	if i, ok := p.index[id]; ok {
-		return p.members[i].wanted()
-	}
-	return 0
-}
+func (p *Pool) WantedBy(id string) int64 { return p.known(id).wanted() }
 
 // Idle says whether nobody holds or wants anything.
 func (p *Pool) Idle() bool {
@@ -155,7 +134,7 @@ func (p *Pool) Hold(id string, units int64) {
 	if m.exempt {
 		p.exemptHeld += units
 	}
-	p.touch(i)
+	p.split.touch(i)
 }
 
 // Want says what an ID could use beyond what it holds: the ready units that some slot could run, but those of bundles that
@@ -164,7 +143,7 @@ func (p *Pool) Want(id string, units int64) {
 	i := p.member(id)
 	if m := &p.members[i]; m.want != max(0, units) {
 		m.want = max(0, units)
-		p.touch(i)
+		p.split.touch(i)
 	}
 }
 
@@ -172,7 +151,7 @@ func (p *Pool) wantMore(id string, units int64) {
 	if units != 0 {
 		i := p.member(id)
 		p.members[i].jobs += units
-		p.touch(i)
+		p.split.touch(i)
 	}
 }
 
@@ -181,50 +160,16 @@ func (p *Pool) part() int64 { return max(0, p.Usable()-p.exemptHeld) }
 
 // changed notes that what is split is another number of units.
 func (p *Pool) changed() {
-	p.split.stale = true
+	p.split.void()
 	for b := range p.wanting {
 		b.measure()
 	}
 }
 
-// touch notes that a member changed.
-func (p *Pool) touch(i int32) {
-	if p.plain {
-		p.even.touch(i)
-	} else {
-		p.split.touch(i)
-	}
-}
-
-// below says whether a member that is not exempt holds less than its allowance, and how many of those who do go before it:
-// who is below its exact part rounded down comes before who waits for an odd unit; then who holds least for its weight; then
-// who waited longest.
-func (p *Pool) below(i int32, now time.Time) (is bool, before int64) {
-	if p.plain {
-		return p.even.below(p, i)
-	}
-	return p.split.below(p, i, now)
-}
-
-// again says whether what below goes by was just brought up to date, for an answer that it would refuse.
-func (p *Pool) again(now time.Time) bool { return !p.plain && p.split.again(p, now) }
-
-// late is when it will be, at the latest; zero when it is.
-func (p *Pool) late() (at time.Time) {
-	if !p.plain {
-		at = p.split.late(p)
-	}
-	return at
-}
-
 // allowances is what each member may hold now, and what of it is not an odd unit. Exempt ones may hold what they want.
 func (p *Pool) allowances() (all, floor []int64) {
 	all, floor = make([]int64, len(p.members)), make([]int64, len(p.members))
-	if p.plain {
-		p.even.allowances(p, all, floor)
-	} else {
-		p.split.allowances(p, all, floor)
-	}
+	p.split.allowances(p, all, floor)
 	for i := range p.members {
 		if m := &p.members[i]; m.exempt {
 			all[i] = min(m.demand(), p.Usable())
@@ -234,33 +179,33 @@ func (p *Pool) allowances() (all, floor []int64) {
 	return all, floor
 }
 
-// waiting lists the members that hold less than their allowance, in the order of below.
-func (p *Pool) waiting() (list []int32) {
-	all, floor := p.allowances()
+// waiting lists the members that hold less than their allowance, in the order of split.below.
+func (p *Pool) waiting(all, floor []int64) (list []int32) {
 	for i := range p.members {
 		if m := &p.members[i]; !m.exempt && m.held < all[i] {
 			list = append(list, int32(i))
 		}
 	}
 	slices.SortFunc(list, func(a, b int32) int {
-		if by := cmp.Compare(p.precedence(a, floor[a]), p.precedence(b, floor[b])); by != 0 {
-			return by
-		}
-		return sign(p.members[a].before(&p.members[b]))
+		x, y := &p.members[a], &p.members[b]
+		return cmp.Or(cmp.Compare(x.precedence(floor[a]), y.precedence(floor[b])), x.compare(y))
 	})
 	return list
 }
 
 // precedence is a number that is less for whom units are for first: who is below its exact part rounded down, then who holds
 // least for its weight.
-func (p *Pool) precedence(i int32, floor int64) int64 {
-	m := &p.members[i]
+func (m *member) precedence(floor int64) int64 {
 	by := int64(math.Float64bits(float64(max(0, m.held))/m.weight) >> 1) // of numbers that are not negative bits are in order
 	if m.held >= floor {
 		by |= 1 << 62
 	}
 	return by
 }
+
+// Next lists the IDs whose turn it is to get the units that are free; all is true where there is enough for everybody, or
+// turns are by equal weights.
+func (p *Pool) Next(now time.Time) (ids []string, all bool) { return p.split.next(p, now) }
 
 // byName is the last of all ties.
 func (p *Pool) byName(a, b int32) bool { return p.members[a].name < p.members[b].name }

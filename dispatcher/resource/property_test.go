@@ -224,7 +224,7 @@ func (w *stage) checkFloors() {
 		if len(w.pool.groups) > 1 {
 			least-- // the odd unit of a group goes in turn too
 		}
-		if w.pool.plain {
+		if _, plain := w.pool.split.(*even); plain {
 			least = max(least, min(m.demand(), w.pool.Usable()/int64(len(w.ids))))
 		}
 		if m.held < least {
@@ -242,7 +242,7 @@ func TestRotation(t *testing.T) {
 		s.Capacity = rapid.Int64Range(1, int64(ids)).Draw(t, "units")
 		w := newStage(t, s, ids)
 		most := ids
-		if !w.pool.plain {
+		if _, plain := w.pool.split.(*even); !plain {
 			most = 60 * ids
 		}
 		waited := map[string]int{}
@@ -293,51 +293,4 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestUndo: grants that come to nothing, taken back in reverse order, leave what was there before.
-func TestUndo(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newStage(t, drawSpec(t, 5), 5)
-		for range rapid.IntRange(0, 20).Draw(t, "steps") {
-			w.disturb()
-			w.pull(w.order())
-		}
-		for _, id := range w.ids { // all are known
-			w.pool.Want(id, w.pool.WantedBy(id)+2)
-			w.pool.members[w.pool.index[id]].lapsed = false // of the answer, not of the standing
-		}
-		members, groups := slices.Clone(w.pool.members), len(w.pool.groups)
-		lasts := lastOf(w.pool.groups)
-		allowances, waiting, seq := w.pool.Allowances(), w.pool.waiting(), w.pool.seq
-		var undo []func()
-		for range rapid.IntRange(1, 6).Draw(t, "grants") {
-			id := rapid.SampledFrom(w.ids).Draw(t, "id")
-			w.pool.Hold(id, 1)
-			want := w.pool.WantedBy(id)
-			w.pool.Want(id, want-1)
-			turn := w.pool.Granted(id)
-			undo = append(undo, func() {
-				w.pool.Ungranted(turn)
-				w.pool.Want(id, want)
-				w.pool.Hold(id, -1)
-			})
-		}
-		for _, back := range slices.Backward(undo) {
-			back()
-		}
-		if !slices.Equal(w.pool.members, members) || len(w.pool.groups) != groups || !slices.Equal(lastOf(w.pool.groups), lasts) || w.pool.seq != seq {
-			t.Fatalf("%+v, before %+v", w.pool.members, members)
-		}
-		if !slices.Equal(w.pool.Allowances(), allowances) || !slices.Equal(w.pool.waiting(), waiting) {
-			t.Fatalf("%+v, before %+v", w.pool.Allowances(), allowances)
-		}
-	})
-}
-
-func lastOf(groups []group) (list []uint64) {
-	for _, g := range groups {
-		list = append(list, g.last)
-	}
-	return list
 }

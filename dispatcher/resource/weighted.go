@@ -17,6 +17,7 @@ import (
 // free unit may be refused that a new solution gives, for a bounded time. Nothing is held back while there is
 // enough for everybody.
 type weighted struct {
+	unseen
 	tree  *shares.Tree // nil: to be made, of the members that there are
 	pool  *shares.Pool
 	node  []int   // member → node of the tree; −1 for exempt ones
@@ -24,15 +25,11 @@ type weighted struct {
 	group []int32 // node → group; −1 for members
 	given []int64 // by node
 
-	stale   bool  // the solution is void
-	changes int   // since the solution, of members
-	grants  int64 // then
-	at      time.Time
+	seq uint64    // the last grant before the solution
+	at  time.Time // of the solution
 
 	allow, floor []int64 // of the solution, by member: what each may have, and that without an odd unit
 	low          order   // who is below its allowance, in order
-	dirty        []int32 // members that changed since low was brought up to date
-	queued       []bool  // by member: it is in dirty
 	counted      []int64 // by member: its part of demand
 	demand       int64   // of all members that are not exempt
 }
@@ -44,27 +41,15 @@ const (
 	pauseEach   = 10 * time.Microsecond // by ID: no unit is refused by a solution that is older, and not up to date
 )
 
-func (w *weighted) reset(p *Pool) {
-	*w = weighted{stale: true, queued: make([]bool, len(p.members)), counted: make([]int64, len(p.members)), low: newOrder(p.byName)}
-	for i := range p.members {
-		w.touch(int32(i))
-	}
-}
-
-// touch notes that a member changed.
-func (w *weighted) touch(i int32) {
-	w.changes++
-	for int(i) >= len(w.queued) {
-		w.queued, w.counted = append(w.queued, false), append(w.counted, 0)
-	}
-	if !w.queued[i] {
-		w.queued[i] = true
-		w.dirty = append(w.dirty, i)
-	}
+func newWeighted(p *Pool) *weighted {
+	return &weighted{unseen: unseen{stale: true}, low: newOrder(p.byName)}
 }
 
 // refresh counts what changed.
 func (w *weighted) refresh(p *Pool) {
+	for len(w.counted) < len(p.members) {
+		w.counted = append(w.counted, 0)
+	}
 	for _, i := range w.dirty {
 		w.queued[i] = false
 		d := int64(0)
@@ -84,15 +69,14 @@ func (w *weighted) rank(p *Pool, i int32) {
 		return // it came after the solution
 	}
 	m := &p.members[i]
-	key := p.precedence(i, w.floor[i])
-	w.low.keep(i, !m.exempt && m.held < min(w.allow[i], w.counted[i]), key, int64(m.last))
+	w.low.keep(i, !m.exempt && m.held < min(w.allow[i], w.counted[i]), m.precedence(w.floor[i]), int64(m.last))
 }
 
 // due says whether the solution is not to be gone by any more.
 func (w *weighted) due(p *Pool) bool {
 	n := len(p.members)
 	return w.stale || w.changes > 0 && (n <= p.exactly || w.changes >= n/changesEach ||
-		int64(p.grants)-w.grants >= max(1, p.part()/grantsEach))
+		int64(p.seq-w.seq) >= max(1, p.part()/grantsEach))
 }
 
 // late is when the solution must not refuse a unit any more; zero when nothing has changed since.
@@ -113,7 +97,7 @@ func (w *weighted) again(p *Pool, now time.Time) bool {
 	return true
 }
 
-// allowances fills in those of all members that are not exempt, and what they may hold without an odd unit: as they are now.
+// allowances are as they are now, by no solution that is behind.
 func (w *weighted) allowances(p *Pool, out, floor []int64) {
 	w.stale = w.stale || w.changes > 0
 	w.refresh(p)
@@ -122,7 +106,6 @@ func (w *weighted) allowances(p *Pool, out, floor []int64) {
 	copy(floor, w.floor)
 }
 
-// below is Pool.below.
 func (w *weighted) below(p *Pool, i int32, now time.Time) (is bool, before int64) {
 	w.refresh(p)
 	if p.part() >= w.demand {
@@ -136,13 +119,7 @@ func (w *weighted) below(p *Pool, i int32, now time.Time) (is bool, before int64
 	return true, w.low.ahead(i, n.key, n.then)
 }
 
-// Next lists the IDs whose turn it is to get the units that are free; all is true where there is enough for everybody, or
-// turns are by equal weights.
-func (p *Pool) Next(now time.Time) (ids []string, all bool) {
-	if p.plain {
-		return nil, true
-	}
-	w := &p.split
+func (w *weighted) next(p *Pool, now time.Time) (ids []string, all bool) {
 	if w.refresh(p); p.part() >= w.demand {
 		return nil, true
 	}
@@ -170,7 +147,7 @@ func (w *weighted) solve(p *Pool, now time.Time) {
 			}
 		}
 	}
-	w.stale, w.changes, w.grants, w.at = false, 0, int64(p.grants), now
+	w.stale, w.changes, w.seq, w.at = false, 0, p.seq, now
 	part := shares.Units(p.part()) * 1000
 	w.given = w.pool.SlotsBy(part, func(a, b shares.Odd) int { return w.order(p, a, b) })
 	exact := w.pool.Targets(part)
