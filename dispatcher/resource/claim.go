@@ -89,21 +89,11 @@ const (
 	ClaimBoundElsewhere  ClaimReason = "claim_bound_elsewhere"  // others hold it on another node
 	ClaimNeedsDevices    ClaimReason = "claim_needs_devices"    // the pilot has too few free devices of a kind
 	ClaimFull            ClaimReason = "claim_full"             // max_sharers hold it
-	GangWaiting          ClaimReason = "gang_waiting"           // not all of the group fit on the node yet
 )
 
 // Admits says whether a job of the claim that offer would take may hold it: the gate of §6.
 func (c Claim) Admits(o Offer) ClaimReason {
 	_, reason := c.take(o)
-	return reason
-}
-
-// AdmitsGang is Admits for n jobs of the claim that start together: Fit says whether there is room for them.
-func (c Claim) AdmitsGang(n int, o Offer) ClaimReason {
-	reason := c.Admits(o)
-	if most := c.Template.MaxSharers; reason == "" && most > 0 && c.Sharers+n > most {
-		return ClaimFull
-	}
 	return reason
 }
 

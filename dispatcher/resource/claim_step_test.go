@@ -140,10 +140,8 @@ func TestAdmits(t *testing.T) {
 		t.Errorf("here %q, there %q", here, there)
 	}
 	c = stepClaim(ClaimPending, 0, 3)
-	c.Template.MaxSharers = 2
-	here := Offer{Place: stepHere}
-	if two, three, nowhere := c.AdmitsGang(2, here), c.AdmitsGang(3, here), c.AdmitsGang(2, Offer{}); two != "" || three != ClaimFull || nowhere != ClaimNeedsNode {
-		t.Errorf("two %q, three %q, without a node %q", two, three, nowhere)
+	if nowhere := c.Admits(Offer{}); nowhere != ClaimNeedsNode {
+		t.Errorf("without a node %q", nowhere)
 	}
 }
 

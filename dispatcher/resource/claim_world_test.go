@@ -288,7 +288,7 @@ func (w *world) letGo(j *worldJob) error {
 
 // retry is a new job for a piece whose job is over.
 func (w *world) retry(old *worldJob) (*worldJob, error) {
-	keys, ok := w.layout.Rejoin(old.JobKey)
+	keys, ok := w.keysOf(old.JobKey)
 	if !ok {
 		return nil, errors.New("the task has no such job any more")
 	}
@@ -301,6 +301,20 @@ func (w *world) retry(old *worldJob) (*worldJob, error) {
 		}
 	}
 	return j, nil
+}
+
+// keysOf are the claims that a job holds, which are those that its earlier attempts held; ok is false if the layout has no
+// such job now.
+func (w *world) keysOf(at JobKey) (keys []ClaimKey, ok bool) {
+	e := Expand(w.layout)
+	i := slices.IndexFunc(e.Jobs, func(j Job) bool { return j.JobKey == at })
+	if i < 0 {
+		return nil, false
+	}
+	for _, c := range e.Jobs[i].Claims {
+		keys = append(keys, e.Claims[c])
+	}
+	return keys, true
 }
 
 // job finds the last one with this key: those before it were scaled away or tried again.

@@ -65,7 +65,7 @@
 //
 //	Layout ─Validate─▶ Faults, by field           (site: templates that the task does not declare)
 //	   │ ╲──Scaled──▶ Layout ──Scale(from, to)──▶ what drains, what is new
-//	   └─Expand──▶ ClaimKeys, and Jobs that hold them ──Rejoin──▶ those of one job, for its retry
+//	   └─Expand──▶ ClaimKeys, and Jobs that hold them
 //
 //	            granted            scaled away           last holder gone
 //	    pending ───────▶ bound ────────────────▶ draining ──────────────▶ released

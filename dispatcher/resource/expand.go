@@ -18,14 +18,14 @@ type Job struct {
 // Expand makes claims and jobs of a layout that Validate has passed. Claims that no job would hold are not made.
 func Expand(l Layout) Expansion {
 	jobs, claims := l.Size()
-	return (&expander{Expansion: Expansion{Claims: make([]ClaimKey, 0, claims), Jobs: make([]Job, 0, jobs)}}).run(l)
-}
-
-// Rejoin gives the claims that a job holds, which are those that its earlier attempts held; ok is false if the layout has
-// no such job now. It walks to that job only.
-func (l Layout) Rejoin(at JobKey) (claims []ClaimKey, ok bool) {
-	e := (&expander{at: &at}).run(l)
-	return e.Claims, len(e.Jobs) > 0
+	x := expander{Expansion: Expansion{Claims: make([]ClaimKey, 0, claims), Jobs: make([]Job, 0, jobs)}, outside: map[string]int32{}}
+	l.crowds(func(_ string, s Sharing, _ int64) {
+		if _, known := x.outside[s.Claim]; s.Claim != "" && !known {
+			x.outside[s.Claim] = x.add(ClaimKey{Template: s.Claim, External: true, Task: every, Replica: every, Index: every})
+		}
+	})
+	x.task(l)
+	return x.Expansion.compact()
 }
 
 // Sharers counts the jobs that hold each claim when all of them run at once.
@@ -39,10 +39,9 @@ func (e Expansion) Sharers() []int {
 	return n
 }
 
-// expander walks through a layout; with at, to one job only.
+// expander walks through a layout.
 type expander struct {
 	Expansion
-	at      *JobKey
 	outside map[string]int32
 }
 
@@ -50,17 +49,6 @@ type expander struct {
 type held struct {
 	claim int32
 	entry Sharing
-}
-
-func (x *expander) run(l Layout) Expansion {
-	x.outside = map[string]int32{}
-	l.crowds(func(_ string, s Sharing, _ int64) {
-		if _, known := x.outside[s.Claim]; s.Claim != "" && !known {
-			x.outside[s.Claim] = x.add(ClaimKey{Template: s.Claim, External: true, Task: every, Replica: every, Index: every})
-		}
-	})
-	x.task(l)
-	return x.Expansion.compact()
 }
 
 func (x *expander) add(key ClaimKey) int32 {
@@ -82,38 +70,16 @@ func (x *expander) open(entries []Sharing, scope Scope, key ClaimKey) (opened []
 	return opened
 }
 
-// span is the replicas to walk through: all n, or the one on the way to the job that is looked for.
-func (x *expander) span(n int, at func(JobKey) int32) (from, to int32) {
-	if x.at == nil {
-		return 0, int32(n)
-	}
-	i := at(*x.at)
-	if i < 0 || int(i) >= n {
-		return 0, 0
-	}
-	return i, i + 1
-}
-
-// leads says whether a group or role is on the way.
-func (x *expander) leads(group, role string) bool {
-	return x.at == nil || x.at.Group == group && (role == "" || x.at.Role == role)
-}
-
 func (x *expander) task(l Layout) {
 	at := ClaimKey{Task: every, Replica: every, Index: every}
 	all := x.open(l.Sharing, All, at)
-	from, to := x.span(l.Replicas, func(k JobKey) int32 { return k.Task })
-	for at.Task = from; at.Task < to; at.Task++ {
+	for at.Task = 0; at.Task < int32(l.Replicas); at.Task++ {
 		own := slices.Concat(all, x.open(l.Sharing, PerReplica, at))
 		for _, g := range l.Groups {
-			if x.leads(g.Name, "") {
-				x.group(g, at, of(own, g.Name))
-			}
+			x.group(g, at, of(own, g.Name))
 		}
 		for _, r := range l.Roles {
-			if x.leads("", r.Name) {
-				x.role(r, at, of(own, r.Name))
-			}
+			x.role(r, at, of(own, r.Name))
 		}
 	}
 }
@@ -121,13 +87,10 @@ func (x *expander) task(l Layout) {
 func (x *expander) group(g Group, at ClaimKey, above []int32) {
 	at.Group = g.Name
 	all := x.open(g.Sharing, All, at)
-	from, to := x.span(g.Replicas, func(k JobKey) int32 { return k.Replica })
-	for at.Replica = from; at.Replica < to; at.Replica++ {
+	for at.Replica = 0; at.Replica < int32(g.Replicas); at.Replica++ {
 		own := slices.Concat(all, x.open(g.Sharing, PerReplica, at))
 		for _, m := range g.Members {
-			if x.leads(g.Name, m.Name) {
-				x.role(m, at, slices.Concat(above, of(own, m.Name)))
-			}
+			x.role(m, at, slices.Concat(above, of(own, m.Name)))
 		}
 	}
 }
@@ -137,8 +100,7 @@ func (x *expander) role(r Role, at ClaimKey, above []int32) {
 	above = slices.Concat(above, of(x.open(r.Sharing, All, at), ""))
 	slices.Sort(above) // claims made outside may come from any level, and twice
 	above = slices.Clip(slices.Compact(above))
-	from, to := x.span(r.Count, func(k JobKey) int32 { return k.Index })
-	for at.Index = from; at.Index < to; at.Index++ {
+	for at.Index = 0; at.Index < int32(r.Count); at.Index++ {
 		claims := append(above, of(x.open(r.Sharing, PerReplica, at), "")...)
 		x.Jobs = append(x.Jobs, Job{JobKey{Task: at.Task, Group: at.Group, Replica: at.Replica, Role: at.Role, Index: at.Index}, claims})
 	}

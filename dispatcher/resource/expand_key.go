@@ -32,26 +32,6 @@ type JobKey struct {
 	Index   int32 // in its role instance
 }
 
-// Levels of a claim: where its sharing entry stands.
-const (
-	TaskLevel  = "task"
-	GroupLevel = "group"
-	RoleLevel  = "role"
-)
-
-// Level says where the sharing entry of the claim stands; "" for one that was made outside.
-func (k ClaimKey) Level() string {
-	switch {
-	case k.External:
-		return ""
-	case k.Role != "":
-		return RoleLevel
-	case k.Group != "":
-		return GroupLevel
-	}
-	return TaskLevel
-}
-
 // Name is the key for people, unique within the task: the way to the level, then the template and, in parentheses, the
 // members of only. gpus and 0/gpus are of task level, 0/sgx/gpus and 0/sgx/1/gpus(pca,pcb) of the group sgx,
 // 0/sgx/1/pca/gpus and 0/sgx/1/pca/2/gpus of its role pca, 0/metrics/gpus of a standalone role. claim:x was made outside.

@@ -68,16 +68,6 @@ func claimNames(e Expansion, j Job) []string {
 	return names
 }
 
-func TestLevels(t *testing.T) {
-	for level, key := range map[string]ClaimKey{
-		"": {External: true}, TaskLevel: {Task: 1}, GroupLevel: {Task: 1, Group: "g", Replica: 2}, RoleLevel: {Task: 1, Group: "g", Role: "r"},
-	} {
-		if got := key.Level(); got != level {
-			t.Errorf("%+v is of level %q, want %q", key, got, level)
-		}
-	}
-}
-
 func TestJobNames(t *testing.T) {
 	for _, want := range []JobKey{
 		{Task: 0, Group: "sgx", Replica: 1, Role: "pca", Index: 2},

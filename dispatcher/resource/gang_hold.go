@@ -61,7 +61,7 @@ type Gathering struct {
 }
 
 // Gather decides for a gang at one node, where offered are the slots that ask for jobs now, and whole are all slots of the
-// node as they were if nothing ran in them, offered ones too. Whether the claim admits the gang there is for AdmitsGang to say.
+// node as they were if nothing ran in them, offered ones too. Whether the claim admits the gang there is for package gate to say.
 func Gather(needs []Need, offered, whole []Room, hold Hold, now time.Time) Gathering {
 	if len(needs) == 0 {
 		return Gathering{Verdict: GangWaits, Hold: hold, Why: "the group has no job left"}
