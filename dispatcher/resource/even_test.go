@@ -136,6 +136,7 @@ func checkOrder(t *rapid.T, o *order, keys, then map[int32]int64, name func(int3
 // TestForgets: IDs that come and go for good do not pile up, and who stayed is not forgotten.
 func TestForgets(t *testing.T) {
 	p := NewPool(spec(2))
+	p.Want("", 3) // an ID as good as others: of jobs without the label that units are split by
 	p.Want("stays", 5)
 	p.Granted("stays")
 	granted := p.seq
@@ -151,6 +152,10 @@ func TestForgets(t *testing.T) {
 	if m := p.members[p.index["stays"]]; m.last != granted || m.want != 5 {
 		t.Errorf("%+v was granted something at %d", m, granted)
 	}
+	if p.WantedBy("") != 3 {
+		t.Errorf("the ID without a name wants %d", p.WantedBy(""))
+	}
+	p.Want("", 0)
 	if i := p.member("passer-by 1"); p.members[i].last != p.horizon || p.horizon == 0 {
 		t.Errorf("who was forgotten has waited since %d, want %d", p.members[i].last, p.horizon)
 	}

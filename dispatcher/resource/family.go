@@ -63,19 +63,22 @@ func (f *Family) Pools() iter.Seq2[[2]string, *Pool] {
 	}
 }
 
-// Change puts another version of the resource in force. What is held stays, what the outside said and who waited how long;
-// what was kept or booked is free again. The pools are other ones: make bundles anew, and say again what is wanted.
+// Change puts another version of the resource in force. What is held stays, who waited how long, and what the outside said of
+// units that are the same still; what was kept or booked is free again. The pools are other ones: make bundles anew, and say again what is wanted.
 func (f *Family) Change(s Spec) {
 	old := f.pools
 	f.spec, f.pools = s, make(map[place]*Pool, len(old))
 	for at, was := range old {
-		f.Pool(at.key, at.queue).adopt(was)
+		p := f.Pool(at.key, at.queue)
+		if at == f.place(at.key, at.queue) {
+			p.outside = was.outside
+		}
+		p.adopt(was)
 	}
 }
 
 // adopt adds the standing of another pool.
 func (p *Pool) adopt(was *Pool) {
-	p.outside = was.outside
 	p.seq, p.horizon = max(p.seq, was.seq), max(p.horizon, was.horizon)
 	for _, m := range was.members {
 		p.Hold(m.name, m.held)

@@ -89,6 +89,21 @@ func TestFamilyChange(t *testing.T) {
 	}
 }
 
+// TestChangeOfPlaces: where queues have units of their own no more, what was said of those of one queue is said of nothing.
+func TestChangeOfPlaces(t *testing.T) {
+	s := spec(10)
+	s.PerQueue = true
+	f := NewFamily(s)
+	for _, queue := range []string{"north", "south"} {
+		take(f.Pool("", queue), "Ann")
+		f.Pool("", queue).SetExternal(3, 1, 0)
+	}
+	f.Change(spec(10))
+	if p := f.Pool("", ""); p.Usable() != 10 || p.HeldBy("Ann") != 2 {
+		t.Errorf("%d of 10 units are usable, Ann holds %d", p.Usable(), p.HeldBy("Ann"))
+	}
+}
+
 // TestKeptMarks: the list of marks is bounded, whatever comes.
 func TestKeptMarks(t *testing.T) {
 	var k kept

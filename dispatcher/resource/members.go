@@ -108,7 +108,7 @@ func (p *Pool) forget() {
 		_, ok := p.index[m.name]
 		return !ok
 	})
-	p.split = p.newSplit() // it goes by the numbers of members
+	p.split = newSplit(p) // it goes by the numbers of members
 	for i := range p.members {
 		p.index[p.members[i].name] = int32(i)
 		p.split.touch(int32(i))

@@ -66,7 +66,7 @@ func (m *member) idle() bool { return m.held == 0 && m.wanted() == 0 }
 func NewPool(s Spec) *Pool {
 	p := &Pool{name: s.Name, spec: s, capacity: s.Capacity, outside: noReport,
 		index: map[string]int32{}, wanting: map[*Bundle]struct{}{}, groups: groupsOf(s.Split), exactly: mostExact}
-	p.split = p.newSplit()
+	p.split = newSplit(p)
 	return p
 }
 

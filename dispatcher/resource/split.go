@@ -21,7 +21,7 @@ type split interface {
 	next(p *Pool, now time.Time) (ids []string, all bool)
 }
 
-func (p *Pool) newSplit() split {
+func newSplit(p *Pool) split {
 	if len(p.spec.Split.Weights) == 0 && len(p.spec.Split.Tree) == 0 {
 		return newEven()
 	}
