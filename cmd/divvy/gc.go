@@ -15,9 +15,9 @@ const (
 	memoryBudget = 320 << 20
 )
 
-// memoryLimit is GOMEMLIMIT for so many bytes in use, stacks among them: the budget, or little more than what is in use. A collection
-// takes no time in leases, of which a large site's memory is made.
-func memoryLimit(used uint64) int64 { return int64(max(memoryBudget, used+used/8+32<<20)) }
+// memoryLimit is GOMEMLIMIT for so many bytes in use, stacks among them: the budget, or somewhat more than what is in use. A collection takes
+// no time in leases, of which a large site's memory is made, and a quarter of a second where ten thousand long polls wait.
+func memoryLimit(used uint64) int64 { return int64(max(memoryBudget, used+max(96<<20, used/16))) }
 
 // startGC sets the garbage collector's pace by what is in use, from the start on: reading the state is when most is made. Whoever sets GOGC
 // or GOMEMLIMIT decides instead.

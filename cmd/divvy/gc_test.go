@@ -3,7 +3,7 @@ package main
 import "testing"
 
 func TestMemoryBudget(t *testing.T) {
-	for used, want := range map[uint64]int64{0: 320, 64: 320, 250: 320, 320: 392, 1 << 14: 1<<14 + 1<<11 + 32} { // MiB
+	for used, want := range map[uint64]int64{0: 320, 64: 320, 250: 346, 320: 416, 1 << 14: 1<<14 + 1<<10} { // MiB
 		if got := memoryLimit(used << 20); got != want<<20 {
 			t.Errorf("%d MiB in use: a limit of %d MiB", used, got>>20)
 		}
