@@ -239,6 +239,9 @@ func (r *dayRun) quietly(ctx context.Context) error {
 		return err
 	}
 	r.say("a daemon that has nothing to do, for %s", r.quietWindow())
+	if err := r.calms(ctx); err != nil {
+		return err
+	}
 	own, postgres, err := r.spent(ctx)
 	if err != nil {
 		return err
@@ -274,6 +277,9 @@ func (r *dayRun) busily(ctx context.Context) error {
 	r.site.begin()
 	r.site.move(true)
 	r.say("jobs of %s in them, for %s", r.MeanJob, r.quietWindow())
+	if err := r.calms(ctx); err != nil { // pilots that were held up all ask at once
+		return err
+	}
 	r.site.waits.take()
 	from, began := r.site.now(), time.Now()
 	own, postgres, err := r.spent(ctx)
@@ -295,11 +301,13 @@ func (r *dayRun) busily(ctx context.Context) error {
 // quietWindow is for how long processor time is taken: steps that come once a minute count in a full run.
 func (r *dayRun) quietWindow() time.Duration { return 12 * r.Round }
 
-// spent waits until what was begun is over, then is the processor time of daemon and PostgreSQL in a window, in per cent of a core.
+// calms waits until what was begun is over.
+func (r *dayRun) calms(ctx context.Context) error {
+	return wait(ctx, max(r.quietWindow()/4, quietFirst))
+}
+
+// spent is the processor time of daemon and PostgreSQL in a window, in per cent of a core.
 func (r *dayRun) spent(ctx context.Context) (daemon, postgres float64, err error) {
-	if err := wait(ctx, max(r.quietWindow()/4, quietFirst)); err != nil {
-		return 0, 0, err
-	}
 	var at [2]time.Time
 	var own, server [2]time.Duration
 	for i := range at {
