@@ -3,6 +3,7 @@ package pg
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,11 +45,11 @@ const (
 	startupPatience = 30 * time.Second
 )
 
-// How often the pool looks for connections that were idle for long. Each look turns their order round: of a quiet pool those that know what they
-// are asked come last from then on. pgx looks each minute unless the DSN says otherwise (pool_health_check_period).
+// How often the pool looks for connections that were idle for long, unless the DSN says it. Each look turns their order round: of a quiet pool
+// those that know what they are asked come last from then on.
 const (
-	healthCheck    = 10 * time.Minute
-	pgxHealthCheck = time.Minute
+	healthCheck   = 10 * time.Minute
+	healthSetting = "pool_health_check_period"
 )
 
 // Open makes a pool and proves that the server answers. A server that is starting up is waited for; one that
@@ -61,7 +62,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	if cfg.HealthCheckPeriod == pgxHealthCheck {
+	if !strings.Contains(dsn, healthSetting) {
 		cfg.HealthCheckPeriod = healthCheck
 	}
 	params := cfg.ConnConfig.RuntimeParams
