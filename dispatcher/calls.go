@@ -45,6 +45,3 @@ func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 
 // Literal is the text that jobs get as it is: {{{{ stands for {{.
 func Literal(text string) string { return job.Literal(text) }
-
-// RoleOf is the role of a job by its name: sgx/pca of 0/sgx/1/pca/2, metrics of 0/metrics/1.
-func RoleOf(name string) string { return job.RoleOf(name) }

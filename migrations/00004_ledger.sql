@@ -219,8 +219,6 @@ COMMENT ON COLUMN over_ranges.nth IS 'Of the entry that said so, as held.nth.';
 COMMENT ON COLUMN over_ranges.at IS 'When that was.';
 COMMENT ON COLUMN over_ranges.state IS 'c cancelled, x failed: a rule gave it up.';
 COMMENT ON INDEX over_ranges_pkey IS 'The range of a job, as of idle_ranges.';
-CREATE INDEX over_ranges_nth ON over_ranges (nth, low);
-COMMENT ON INDEX over_ranges_nth IS 'In the order of the log, for whoever follows the ends.';
 CREATE INDEX over_ranges_at ON over_ranges USING brin (at);
 COMMENT ON INDEX over_ranges_at IS 'Old ones, which are dropped.';
 
@@ -319,18 +317,15 @@ COMMENT ON COLUMN task_counts.user_name IS 'Whose task it is.';
 COMMENT ON INDEX task_counts_pkey IS 'Target of the upserts of folds, which are HOT.';
 
 CREATE TABLE steps (
-    seq      bigint      PRIMARY KEY,
-    before   bigint      NOT NULL,
-    since    timestamptz NOT NULL,
-    at       timestamptz NOT NULL,
-    tasks    bigint[]    NOT NULL,
-    jobs     bigint[]    NOT NULL,
-    attempts int[]       NOT NULL
+    seq    bigint      PRIMARY KEY,
+    before bigint      NOT NULL,
+    at     timestamptz NOT NULL,
+    tasks  bigint[]    NOT NULL
 );
-COMMENT ON TABLE steps IS 'The steps of the fold that changed counts of tasks: which tasks, and which attempts ended, in the order of the log. Kept for some hours.';
+COMMENT ON TABLE steps IS 'The steps of the fold that changed counts of tasks, and which tasks. Kept for some hours.';
 COMMENT ON COLUMN steps.seq IS 'The last batch of the step; before: that of the step before it.';
-COMMENT ON COLUMN steps.since IS 'Time of the first batch; at: of the last.';
-COMMENT ON INDEX steps_pkey IS 'For whoever follows the ends.';
+COMMENT ON COLUMN steps.at IS 'Time of the last batch.';
+COMMENT ON INDEX steps_pkey IS 'For whoever follows the tasks.';
 
 CREATE VIEW counted_tasks AS
     SELECT t.*, coalesce(c.waiting + c.paused, 0) AS n_waiting, coalesce(c.ready, 0) AS n_ready, coalesce(c.held, 0) AS n_leased,

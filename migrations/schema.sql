@@ -1960,18 +1960,15 @@ COMMENT ON COLUMN public.splittings.attempt IS 'The next one.';
 CREATE TABLE public.steps (
     seq bigint NOT NULL,
     before bigint NOT NULL,
-    since timestamp with time zone NOT NULL,
     at timestamp with time zone NOT NULL,
-    tasks bigint[] NOT NULL,
-    jobs bigint[] NOT NULL,
-    attempts integer[] NOT NULL
+    tasks bigint[] NOT NULL
 );
 
-COMMENT ON TABLE public.steps IS 'The steps of the fold that changed counts of tasks: which tasks, and which attempts ended, in the order of the log. Kept for some hours.';
+COMMENT ON TABLE public.steps IS 'The steps of the fold that changed counts of tasks, and which tasks. Kept for some hours.';
 
 COMMENT ON COLUMN public.steps.seq IS 'The last batch of the step; before: that of the step before it.';
 
-COMMENT ON COLUMN public.steps.since IS 'Time of the first batch; at: of the last.';
+COMMENT ON COLUMN public.steps.at IS 'Time of the last batch.';
 
 CREATE TABLE public.tag_rules (
     version bigint NOT NULL,
@@ -4603,10 +4600,6 @@ CREATE INDEX over_ranges_at ON public.over_ranges USING brin (at);
 
 COMMENT ON INDEX public.over_ranges_at IS 'Old ones, which are dropped.';
 
-CREATE INDEX over_ranges_nth ON public.over_ranges USING btree (nth, low);
-
-COMMENT ON INDEX public.over_ranges_nth IS 'In the order of the log, for whoever follows the ends.';
-
 COMMENT ON INDEX public.over_ranges_pkey IS 'The range of a job, as of idle_ranges.';
 
 CREATE INDEX payload_logs_job ON ONLY public.payload_logs USING btree (job_id, attempt);
@@ -4651,7 +4644,7 @@ CREATE INDEX site_later_due ON public.site_later USING btree (effective_at, id) 
 
 COMMENT ON INDEX public.site_resources_pkey IS 'Resources of a version, and one by its name.';
 
-COMMENT ON INDEX public.steps_pkey IS 'For whoever follows the ends.';
+COMMENT ON INDEX public.steps_pkey IS 'For whoever follows the tasks.';
 
 COMMENT ON INDEX public.target_slots_pkey IS 'Said again, it replaces what was said. A few rows a queue.';
 

@@ -21,7 +21,7 @@
 //	hour_usage, day_usage, task_usage   what attempts cost, see Usage; a lease that was moved costs each share its part
 //	node_usage      the same by node, of attempts that ended before rolled.at: made of history by RollNodes
 //	expected, latest   jobs that generators have still to make; the newest entry of each other kind and key, as JSON
-//	steps         which tasks each step changed and what ended in it, for whoever follows: Changed, EndedSince
+//	steps         which tasks each step changed, for whoever follows: Changed
 //	attempt_texts   what people read of ends: written beside the append, made and dropped here with the days of history
 //	folded        the batch up to which the tables are made: one row
 //

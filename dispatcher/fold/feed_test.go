@@ -5,37 +5,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 )
 
-// end is an attempt that ended, as whoever follows ends sees it.
-func (a modelAttempt) end() JobsEnd {
-	return JobsEnd{a.Task, a.Job, a.Job, a.Attempt.Attempt, a.Outcome, a.State, a.ExitCode, a.EndedAt}
-}
-
-// feeds fails where a reader that takes ends step by step misses one, or gets one twice or out of order.
+// feeds fails where a reader that follows step by step misses a task whose counts changed.
 func (h *history) feeds(t *testing.T, r *rapid.T) {
-	var attempts, over []JobsEnd
 	changed := map[int64]bool{}
 	for at := int64(0); ; {
 		p, err := Changed(t.Context(), h.pool, at, rapid.IntRange(1, 5).Draw(r, "steps"))
 		if err != nil || p.UpTo < at || p.UpTo > h.last.Seq {
 			r.Fatal(p, err)
-		}
-		ends, err := EndedSince(t.Context(), h.pool, at, p.UpTo)
-		if err != nil {
-			r.Fatal(err)
-		}
-		for _, e := range ends {
-			if e.Attempt == 0 {
-				over = append(over, e)
-			} else {
-				attempts = append(attempts, e)
-			}
 		}
 		for _, task := range p.Tasks {
 			changed[task] = true
@@ -45,51 +26,10 @@ func (h *history) feeds(t *testing.T, r *rapid.T) {
 		}
 		at = p.UpTo
 	}
-	var want []JobsEnd
-	byTask := map[int64][]JobsEnd{}
-	for _, a := range h.attempts {
-		want = append(want, a.end())
-		if a.State.Final() {
-			byTask[a.Task] = append(byTask[a.Task], a.end())
+	for _, c := range h.tables().Sums.Tasks {
+		if !changed[c.Task] {
+			r.Fatalf("task %d has counts, and no step has changed it", c.Task)
 		}
-	}
-	if diff := cmp.Diff(want, attempts, cmpopts.EquateEmpty()); diff != "" {
-		r.Fatalf("attempts: want (-), got (+):\n%s", diff)
-	}
-	counts := h.tables()
-	var ranges []JobsEnd
-	for _, o := range counts.Over {
-		e := JobsEnd{Task: o.Task, Low: o.Low, High: o.High, Outcome: ' ', State: o.State, At: o.At}
-		ranges, byTask[o.Task] = append(ranges, e), append(byTask[o.Task], e)
-	}
-	if diff := cmp.Diff(ranges, over, cmpopts.EquateEmpty()); diff != "" {
-		r.Fatalf("jobs without a lease: want (-), got (+):\n%s", diff)
-	}
-	tasks := slices.Collect(maps.Keys(changed))
-	got, err := Counts(t.Context(), h.pool, tasks)
-	if diff := differ(tables{Sums: Sums{Tasks: counts.Sums.Tasks}}, tables{Sums: Sums{Tasks: got}}); diff != "" || err != nil {
-		r.Fatal(diff, err)
-	}
-	for task := range int64(5) {
-		h.overAmong(t, r, task, byTask[task])
-	}
-}
-
-// overAmong reads the jobs of a task page by page.
-func (h *history) overAmong(t *testing.T, r *rapid.T, task int64, want []JobsEnd) {
-	slices.SortFunc(want, func(a, b JobsEnd) int { return int(a.Low - b.Low) })
-	var got []JobsEnd
-	for low := int64(0); ; low = got[len(got)-1].High + 1 {
-		page, err := OverAmong(t.Context(), h.pool, task, Span{Low: low, High: maxID}, 3)
-		if err != nil {
-			r.Fatal(err)
-		}
-		if got = append(got, page...); len(page) < 3 {
-			break
-		}
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		r.Fatalf("jobs of task %d that are over: want (-), got (+):\n%s", task, diff)
 	}
 }
 

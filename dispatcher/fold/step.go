@@ -33,12 +33,6 @@ type Attempt struct {
 	MemoryMB int32
 }
 
-// attemptKey names an attempt.
-type attemptKey struct {
-	job     int64
-	attempt int32
-}
-
 // Over is a row of over_ranges: jobs that were over without a lease, killed or given up.
 type Over struct {
 	Low   int64
@@ -66,7 +60,6 @@ type Changes struct {
 	Ended    []int64 // jobs whose lease was there before
 	Altered  []Lease // that stay, but started or were revoked
 	History  []Attempt
-	Ends     []attemptKey // of History, in the order of the log
 	Over     []Over
 	Ranges   RangeChanges
 	Tasks    TaskChanges

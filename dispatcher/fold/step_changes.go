@@ -13,7 +13,6 @@ func byJob(a, b Lease) int { return cmp.Compare(a.Job, b.Job) }
 func (s *step) changes() Changes {
 	c := Changes{Ended: s.ended, History: s.history, Over: s.over, Ranges: changes(s.before, s.ranges), Odd: s.odd, Odds: s.odds, Sums: s.sums.list(),
 		Tasks: s.tasks.since(s.known.Tasks), Claims: s.claims.changes()}
-	c.Ends = list(s.history, func(a Attempt) attemptKey { return attemptKey{a.Job, a.Attempt} })
 	for _, l := range s.live {
 		switch {
 		case l.isNew:

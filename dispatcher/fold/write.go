@@ -29,7 +29,7 @@ func (f *Folder) write(ctx context.Context, from Position, batches []entry.Batch
 		}
 		c := Build(batches, known)
 		r = Result{Seq: last.Seq, Batches: len(batches), At: last.At, Odds: c.Odds, Odd: c.Odd}
-		return c.write(ctx, tx, stepRow{from, last.Seq, batches[0].At, last.At})
+		return c.write(ctx, tx, stepRow{from, last.Seq, last.At})
 	})
 	for _, b := range batches {
 		r.Entries += len(b.Entries)

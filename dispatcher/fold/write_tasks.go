@@ -18,18 +18,15 @@ func (o Over) columns() []any { return []any{o.Low, o.High, o.Task, o.Nth, o.At,
 
 // stepRow is a row of steps beside the tasks.
 type stepRow struct {
-	from  Position
-	seq   int64
-	since time.Time // of the first batch
-	at    time.Time // of the last
+	from Position
+	seq  int64
+	at   time.Time // of the last batch
 }
 
-// step says which tasks have changed, if any has, and what ended.
+// step says which tasks have changed, if any has.
 func (w writer) step(s stepRow, c Changes) {
-	w.add("add_step", len(c.Sums.Tasks), pg.Args{"seq": s.seq, "after": s.from.Seq, "since": s.since, "at": s.at,
-		"tasks":    list(c.Sums.Tasks, func(c TaskCount) int64 { return c.Task }),
-		"jobs":     list(c.Ends, func(a attemptKey) int64 { return a.job }),
-		"attempts": list(c.Ends, func(a attemptKey) int32 { return a.attempt })})
+	w.add("add_step", len(c.Sums.Tasks), pg.Args{"seq": s.seq, "after": s.from.Seq, "at": s.at,
+		"tasks": list(c.Sums.Tasks, func(c TaskCount) int64 { return c.Task })})
 }
 
 func (w writer) tasks(c TaskChanges) {

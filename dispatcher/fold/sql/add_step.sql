@@ -1,3 +1,2 @@
--- Which tasks a step has changed, and what ended.
-INSERT INTO steps (seq, before, since, at, tasks, jobs, attempts)
-VALUES (@seq::bigint, @after::bigint, @since::timestamptz, @at::timestamptz, @tasks::bigint[], @jobs::bigint[], @attempts::int[]);
+-- Which tasks a step has changed.
+INSERT INTO steps (seq, before, at, tasks) VALUES (@seq::bigint, @after::bigint, @at::timestamptz, @tasks::bigint[]);
