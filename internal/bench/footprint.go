@@ -238,10 +238,8 @@ func (r *dayRun) quietly(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
+	r.site = r.newPilots()
 	r.say("a daemon that has nothing to do, for %s", r.quietWindow())
-	if err := r.calms(ctx); err != nil {
-		return err
-	}
 	own, postgres, err := r.spent(ctx)
 	if err != nil {
 		return err
@@ -251,7 +249,6 @@ func (r *dayRun) quietly(ctx context.Context) error {
 	if err := r.submitFirst(ctx); err != nil {
 		return err
 	}
-	r.site = r.newPilots()
 	if err := r.stocked(ctx); err != nil {
 		return err
 	}
@@ -277,10 +274,6 @@ func (r *dayRun) busily(ctx context.Context) error {
 	r.site.begin()
 	r.site.move(true)
 	r.say("jobs of %s in them, for %s", r.MeanJob, r.quietWindow())
-	if err := r.calms(ctx); err != nil { // pilots that were held up all ask at once
-		return err
-	}
-	r.site.waits.take()
 	from, began := r.site.now(), time.Now()
 	own, postgres, err := r.spent(ctx)
 	if err != nil {
@@ -301,13 +294,12 @@ func (r *dayRun) busily(ctx context.Context) error {
 // quietWindow is for how long processor time is taken: steps that come once a minute count in a full run.
 func (r *dayRun) quietWindow() time.Duration { return 12 * r.Round }
 
-// calms waits until what was begun is over.
-func (r *dayRun) calms(ctx context.Context) error {
-	return wait(ctx, max(r.quietWindow()/4, quietFirst))
-}
-
-// spent is the processor time of daemon and PostgreSQL in a window, in per cent of a core.
+// spent waits until what was begun is over, then is the processor time of daemon and PostgreSQL in a window, in per cent of a core.
 func (r *dayRun) spent(ctx context.Context) (daemon, postgres float64, err error) {
+	if err := wait(ctx, max(r.quietWindow()/4, quietFirst)); err != nil {
+		return 0, 0, err
+	}
+	r.site.waits.take() // pilots that were held up all asked at once
 	var at [2]time.Time
 	var own, server [2]time.Duration
 	for i := range at {
