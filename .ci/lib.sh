@@ -80,11 +80,14 @@ joined() {
 # quick : everybody's go test ./... . On two cores cmd/divvy and internal/e2e take four to five minutes beside the others.
 quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
 
-# long : the tests that go test ./... leaves out, since they say that they are long. Those that only draw less there draw more at night.
+# long : the tests that go test ./... leaves out, since the first line of each says that it is long. Those that only draw less there draw more
+# at night, where the bench grows and is broken off, too.
 long() {
-  local names=() dirs
+  local names dirs calls
   mapfile -t dirs < <(git grep -l 'pgtest\.Long(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
   mapfile -t names < <(git grep -h -B 1 'pgtest\.Long(' -- '*_test.go' | sed -n 's/^func \(Test[A-Za-z0-9_]*\).*/\1/p')
+  calls=$(git grep -h 'pgtest\.Long(' -- '*_test.go' | wc -l)
+  check "long tests say so first" [ "${#names[@]}" = "$calls" ]
   DIVVY_LONG=1 tests "long tests" -timeout 20m -skip '^(TestBenchGrowth|TestBenchLong)$' -run "^($(IFS='|'; echo "${names[*]}"))\$" "${dirs[@]/#/./}"
 }
 

@@ -57,7 +57,6 @@ type daemon struct {
 	failed   chan error
 	stopping sync.Once
 	leaving  atomic.Bool // Stop has begun: /readyz says so
-
 }
 
 // undoStep takes back one step of Start.

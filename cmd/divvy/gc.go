@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
@@ -15,9 +16,21 @@ const (
 	memoryBudget = 256 << 20
 )
 
-// memoryLimit is GOMEMLIMIT for so many bytes in use, stacks among them: the budget, or somewhat more than what is in use. A collection takes
-// no time in leases, of which a large site's memory is made, and a quarter of a second where ten thousand long polls wait.
-func memoryLimit(used uint64) int64 { return int64(max(memoryBudget, used+max(96<<20, used/16))) }
+// memoryLimit is GOMEMLIMIT for so many bytes in use: the budget, or somewhat more than what is in use. A collection takes no time in leases, of
+// which a large site's memory is made, and a quarter of a second where ten thousand long polls wait.
+func memoryLimit(used uint64) int64 { return int64(max(memoryBudget, used+max(96<<20, used/8))) }
+
+// inUse is what the limit counts and no collection frees: what was live at the last one, stacks, and what the allocator has for itself.
+func inUse() uint64 {
+	of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(of)
+	used := of[0].Value.Uint64() + of[1].Value.Uint64()
+	for _, not := range of[2:] {
+		used -= not.Value.Uint64()
+	}
+	return used
+}
 
 // startGC sets the garbage collector's pace by what is in use, from the start on: reading the state is when most is made. Whoever sets GOGC
 // or GOMEMLIMIT decides instead.
@@ -28,9 +41,7 @@ func (d *daemon) startGC(context.Context) error {
 	debug.SetGCPercent(gcPercent)
 	var was int64
 	pace := func() {
-		of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}} // ten thousand long polls have more of the second
-		metrics.Read(of)
-		if limit := memoryLimit(of[0].Value.Uint64() + of[1].Value.Uint64()); limit != was { // setting it stops the world
+		if limit := memoryLimit(inUse()); limit != was {
 			debug.SetMemoryLimit(limit)
 			was = limit
 		}
@@ -50,6 +61,7 @@ func (d *daemon) startGC(context.Context) error {
 	d.onStop("garbage collector's pace", time.Second, func(context.Context) error {
 		tick.Stop()
 		close(over)
+		debug.SetMemoryLimit(math.MaxInt64) // the process may go on
 		return nil
 	})
 	return nil

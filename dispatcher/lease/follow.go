@@ -104,7 +104,7 @@ func (n *Node) fetched(e Fetched) {
 		r.heard = n.now // nobody can say anything while the log is away
 	default:
 		r.due = len(e.Batches) >= n.cfg.Bounds.Read
-		r.heard += n.now - r.asked // who leads could no more write than this daemon could read
+		r.heard = min(n.now, r.heard+n.now-r.asked) // who leads could no more write than this daemon could read
 		n.follow(e.Batches)
 	}
 }

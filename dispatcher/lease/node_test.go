@@ -324,24 +324,30 @@ func TestAloneClaimsAtOnce(t *testing.T) {
 // A log that was away is no silence of the leader, which can write no sooner than others can read.
 func TestASlowReadIsNoSilence(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, 10, 1, nil)
-	s.node = New(Config{Daemon: 2, Draw: s.id})
-	s.step()
-	s.step(Reloaded{Machine: s.machine.Machine, Leader: 1})
-	s.slow = true
-	pass := func(d time.Duration) {
-		for end := s.now + d; s.now < end && s.append == nil; s.step() {
-			s.now += 100 * time.Millisecond
+	for _, told := range []bool{false, true} { // by the leader, while the read is under way
+		s := newStage(t, 10, 1, nil)
+		s.node = New(Config{Daemon: 2, Draw: s.id})
+		s.step()
+		s.step(Reloaded{Machine: s.machine.Machine, Leader: 1})
+		s.slow = true
+		pass := func(d time.Duration) {
+			for end := s.now + d; s.now < end && s.append == nil; s.step() {
+				s.now += 100 * time.Millisecond
+			}
 		}
-	}
-	pass(4 * time.Second)
-	s.slow = false
-	s.step(Fetched{After: 1})
-	if s.append != nil {
-		t.Error("it claims at the end of a read of seconds, without a look at what comes then")
-	}
-	if pass(3 * time.Second); s.append == nil {
-		t.Error("it does not claim, and nobody leads")
+		pass(4 * time.Second)
+		after, id := s.machine.Stand()
+		if told {
+			s.step(Received{1, Message{Batches: []entry.Batch{{Seq: after + 1, ID: s.id(), After: id, By: 1, Entries: []entry.Entry{entry.Tick{Now: s.log.Clock()}}}}}})
+		}
+		s.slow = false
+		s.step(Fetched{After: after})
+		if s.append != nil {
+			t.Errorf("told %v: it claims at the end of a read of seconds, without a look at what comes then", told)
+		}
+		if pass(3 * time.Second); s.append == nil {
+			t.Errorf("told %v: it does not claim, and nobody leads", told)
+		}
 	}
 }
 

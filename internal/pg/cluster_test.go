@@ -386,7 +386,6 @@ func TestClusterEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
-// Data that may be lost is in memory where 4 GiB of it are free, unless somebody has said where.
 // What is kept of a cluster is the beginning of others, and stays as it is.
 func TestClusterFromOneThatWasKept(t *testing.T) {
 	t.Parallel()
@@ -411,6 +410,7 @@ func TestClusterFromOneThatWasKept(t *testing.T) {
 	}
 }
 
+// Data that may be lost is in memory where 4 GiB of it are free, unless somebody has said where.
 func TestClusterInMemory(t *testing.T) {
 	folder := func(noFsync bool) string {
 		c := startCluster(t, pg.ClusterConfig{Ephemeral: true, NoFsync: noFsync, Settings: map[string]string{"shared_buffers": "32MB"}})

@@ -48,8 +48,9 @@ const (
 // How often the pool looks for connections that were idle for long, unless the DSN says it. Each look turns their order round: of a quiet pool
 // those that know what they are asked come last from then on.
 const (
-	healthCheck   = 10 * time.Minute
-	healthSetting = "pool_health_check_period"
+	healthCheck    = 10 * time.Minute
+	pgxHealthCheck = time.Minute
+	healthSetting  = "pool_health_check_period"
 )
 
 // Open makes a pool and proves that the server answers. A server that is starting up is waited for; one that
@@ -62,7 +63,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*pgxpool.Pool, error
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	if !strings.Contains(dsn, healthSetting) {
+	if cfg.HealthCheckPeriod == pgxHealthCheck && !strings.Contains(dsn, healthSetting) {
 		cfg.HealthCheckPeriod = healthCheck
 	}
 	params := cfg.ConnConfig.RuntimeParams

@@ -10,7 +10,8 @@
 // that out), then a private cluster from local programs. A test without any of them fails; only with -short it
 // is skipped, with the reason.
 //
-// Open and DSN clone a database that was migrated once; it costs tens of milliseconds. Tx is cheaper: a
+// Open and DSN clone a database that was migrated once; it costs tens of milliseconds. A private cluster begins with it: the first test
+// binary of a day keeps one in the user's cache (divvy/pgtest, 60 MB; it may be removed), which the others copy. Tx is cheaper: a
 // transaction on a database that all such tests of the binary share, rolled back in the end.
 //
 // Draws and Long keep go test ./... quick: without DIVVY_LONG properties make a quarter of their draws, and tests that are

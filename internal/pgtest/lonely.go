@@ -23,8 +23,7 @@ func NewLonely(t testing.TB) Lonely {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := pg.StartCluster(ctx, pg.ClusterConfig{Ephemeral: true, NoFsync: true, From: migrated(ctx),
-		Settings: map[string]string{"shared_buffers": "32MB", "max_wal_senders": "2", "wal_level": "replica"}})
+	c, err := start(ctx, map[string]string{"shared_buffers": "32MB", "max_wal_senders": "2", "wal_level": "replica"})
 	if err != nil {
 		t.Fatalf("pgtest: a server whose commits wait: %v", err)
 	}

@@ -9,7 +9,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -17,8 +20,12 @@ import (
 	"github.com/divvyhq/divvy/migrations"
 )
 
-// keptTemplate is the migrated database of a cluster that is kept.
-const keptTemplate = "divvy_template"
+// keptTemplate is the migrated database of a cluster that is kept. stateOf and unfinished begin the names of what keep makes on the way.
+const (
+	keptTemplate = "divvy_template"
+	stateOf      = "divvy-pgtest-"
+	unfinished   = "unfinished-"
+)
 
 // migrated is where a cluster with the migrated database is kept, to begin from: initdb and the migrations take most of what a small package
 // does. The first test binary of a day and a schema makes it, in the user's cache. Empty: it could not, and each does all itself.
@@ -49,7 +56,7 @@ func keptToday(ctx context.Context) (string, error) {
 		return "", err
 	}
 	now := time.Now().UTC()
-	key, err := keyOf(now)
+	key, err := keyOf(ctx, now)
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +64,7 @@ func keptToday(ctx context.Context) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	for _, old := range glob(all, "kept-*") {
+	for _, old := range slices.Concat(glob(all, "kept-*"), glob(all, unfinished+"*"), glob(os.TempDir(), stateOf+"*")) { // of makers that were killed
 		if st, err := os.Stat(old); err == nil && now.Sub(st.ModTime()) > 24*time.Hour {
 			_ = os.RemoveAll(old)
 		}
@@ -71,10 +78,18 @@ func glob(dir, pattern string) []string {
 }
 
 // keyOf names all that the migrated database follows from.
-func keyOf(now time.Time) (string, error) {
+func keyOf(ctx context.Context, now time.Time) (string, error) {
+	postgres, _, err := pg.Program(ctx, "postgres")
+	if err != nil {
+		return "", err
+	}
+	version, err := exec.CommandContext(ctx, postgres, "--version").Output()
+	if err != nil {
+		return "", err
+	}
 	h := sha256.New()
-	fmt.Fprintln(h, now.Format(time.DateOnly), os.Getenv("DIVVY_PGBIN"), makeDays)
-	err := fs.WalkDir(migrations.FS, ".", func(path string, d fs.DirEntry, err error) error {
+	fmt.Fprintln(h, now.Format(time.DateOnly), runtime.GOARCH, postgres, string(version), makeDays)
+	err = fs.WalkDir(migrations.FS, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -87,7 +102,7 @@ func keyOf(now time.Time) (string, error) {
 
 // keep makes a cluster with the migrated database and keeps it in dir, or nothing.
 func keep(ctx context.Context, beside, dir string) (err error) {
-	state, err := os.MkdirTemp("", "divvy-pgtest-")
+	state, err := os.MkdirTemp("", stateOf)
 	if err != nil {
 		return err
 	}
@@ -110,7 +125,7 @@ func keep(ctx context.Context, beside, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	fresh, err := os.MkdirTemp(beside, "unfinished-")
+	fresh, err := os.MkdirTemp(beside, unfinished)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -79,16 +78,25 @@ func find() (*server, error) {
 		}
 		fmt.Fprintln(os.Stderr, "pgtest: Docker answers, but no container started; using a private cluster:", err)
 	}
-	c, err := pg.StartCluster(ctx, pg.ClusterConfig{
-		Ephemeral: true, NoFsync: true, From: migrated(ctx),
-		// Many test binaries run at once, each with a server of its own.
-		Settings: map[string]string{"shared_buffers": "96MB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum_naptime": "60s"},
-		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	// Many test binaries run at once, each with a server of its own.
+	c, err := start(ctx, map[string]string{"shared_buffers": "96MB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum_naptime": "60s"})
 	if err != nil {
 		return nil, err
 	}
 	return use(ctx, c.DSN(), c.Stop)
+}
+
+// start starts a private cluster of this binary's own, with the migrated database if one is kept.
+func start(ctx context.Context, settings map[string]string) (*pg.Cluster, error) {
+	cfg := pg.ClusterConfig{Ephemeral: true, NoFsync: true, From: migrated(ctx), Settings: settings, Log: slog.New(slog.DiscardHandler)}
+	c, err := pg.StartCluster(ctx, cfg)
+	if err != nil && cfg.From != "" { // of another machine, or torn by a crash of this one
+		err = errors.Join(err, os.RemoveAll(cfg.From))
+		fmt.Fprintln(os.Stderr, "pgtest: the migrated cluster that was kept does not start, and is made anew:", err)
+		cfg.From = ""
+		c, err = pg.StartCluster(ctx, cfg)
+	}
+	return c, err
 }
 
 // use connects to the server and makes the migrated database that all others are clones of, unless a server of our own has it from its start.
