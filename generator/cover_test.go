@@ -176,7 +176,7 @@ func (c *coverage) toTheEnd(t *rapid.T) {
 		c.settled(t, c.task)
 		steps(t, c.Sweep)
 		got := c.settled(t, c.task)
-		if got.State == "done" || got.State == "aborted" && got.Jobs.Finished == got.Jobs.Total { // killed when all had finished
+		if got.State == "done" || got.State == "aborted" && got.Jobs.Finished == got.Pieces { // killed when all had finished
 			return
 		}
 	}
