@@ -13,7 +13,7 @@ import (
 // garbage may be four times what is in use, as long as all stays within memoryBudget.
 const (
 	gcPercent    = 400
-	memoryBudget = 256 << 20
+	memoryBudget = 320 << 20
 )
 
 // memoryLimit is GOMEMLIMIT for so many bytes in use: the budget, or somewhat more than what is in use. A collection takes no time in leases, of
