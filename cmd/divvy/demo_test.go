@@ -21,7 +21,7 @@ func TestDemoInShort(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "report")
 	nothingLeft := ownTemp(t, dir)
-	o := divvy(t, "demo", "--seconds", "8", "--report", dir)
+	o := divvy(t, "demo", "--seconds", "12", "--report", dir)
 	if o.code == exitUsage || !strings.Contains(o.out, "share ") && !strings.Contains(o.out, "SHARE") {
 		t.Fatalf("exit code %d\n%s%s", o.code, o.out, o.err)
 	}
