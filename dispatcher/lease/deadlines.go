@@ -48,16 +48,17 @@ func second(t time.Duration) int32 { return int32((t + time.Second - 1) / time.S
 
 // hold begins a lease that lasts until at.
 func (d *deadlines) hold(job int64, at time.Duration) {
-	if d.due.Get(job) == nil {
-		d.due.Put(due{job: job})
+	index := d.due.Index(job)
+	if index < 0 {
+		index = d.due.Put(due{job: job})
 	}
-	d.place(job, second(at))
+	d.place(index, second(at))
 	d.hear(job)
 }
 
-func (d *deadlines) place(job int64, at int32) {
+func (d *deadlines) place(index, at int32) {
 	at = max(at, d.next)
-	d.put(d.due.Index(job), at, at)
+	d.put(index, at, at)
 }
 
 // put has a lease looked at when a second comes that was not looked at yet.
@@ -94,7 +95,7 @@ func (d *deadlines) lead(now, rest time.Duration) {
 func (d *deadlines) prolong(job int64, at time.Duration) {
 	if l := d.due.Get(job); l != nil {
 		if l.at = second(at); l.at < l.placed { // a shorter TTL than before
-			d.place(job, l.at)
+			d.place(d.due.Index(job), l.at)
 		}
 	}
 }

@@ -63,28 +63,31 @@ func TestMap(t *testing.T) {
 
 // A million records take little more than themselves.
 func TestMemory(t *testing.T) {
-	var m Map[lease, *lease]
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	const n = 1 << 20
-	for job := range int64(n) {
-		m.Put(lease{job, 1})
-	}
+	m := filled()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if each := float64(after.HeapAlloc-before.HeapAlloc) / n; each > 16+9 {
 		t.Errorf("%.1f B each of 16", each)
 	}
-	runtime.KeepAlive(&m)
+	runtime.KeepAlive(m)
 }
 
-func BenchmarkGet(b *testing.B) {
-	var m Map[lease, *lease]
-	const n = 1 << 20
+// n is how many records a full map has.
+const n = 1 << 20
+
+func filled() *Map[lease, *lease] {
+	m := new(Map[lease, *lease])
 	for job := range int64(n) {
 		m.Put(lease{job, 1})
 	}
+	return m
+}
+
+func BenchmarkGet(b *testing.B) {
+	m := filled()
 	for i := range b.N {
 		if m.Get(int64(i*7919)%n) == nil {
 			b.Fatal(i)
@@ -93,11 +96,7 @@ func BenchmarkGet(b *testing.B) {
 }
 
 func BenchmarkPutDrop(b *testing.B) {
-	var m Map[lease, *lease]
-	const n = 1 << 20
-	for job := range int64(n) {
-		m.Put(lease{job, 1})
-	}
+	m := filled()
 	for i := range b.N {
 		m.Drop(int64(i))
 		m.Put(lease{int64(i + n), 1})
