@@ -182,6 +182,30 @@ func (c *chaosPlay) start(t *testing.T, l *link) {
 func (c *chaosPlay) strike() { c.struck, c.healed = wall(), 0 }
 func (c *chaosPlay) heal()   { c.healed = wall() }
 
+// busyWhile submits more work before it runs out, until what lasts is over: where nobody has work, nobody can show that he serves.
+func (c *chaosPlay) busyWhile(t *testing.T, lasts func()) {
+	t.Helper()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		lasts()
+	}()
+	for more := 0; ; {
+		select {
+		case <-over:
+			if t.Failed() {
+				t.FailNow()
+			}
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		if int(c.progress.Load()) > c.total-500 {
+			c.submit(t, []work{{share: "Prod/MC", user: fmt.Sprint("meanwhile", more), kind: "ok", part: 200}})
+			more++
+		}
+	}
+}
+
 // run is one play: work, the fault in the midst of it, more work, and the verdict.
 func (c *chaosPlay) run(t *testing.T, f fault) result {
 	audit := &auditor{dsn: c.dsn, more: heldCounts}

@@ -118,11 +118,13 @@ func (f failover) happens(t *testing.T, c *chaosPlay, p *pair) time.Duration {
 	defer watch.stop()
 	eventually(t, 30*time.Second, "an answer before it", func() bool { _, _, _, last := watch.seen(); return last > 0 })
 	c.strike()
-	f.strike(t, p)
-	struck := wall()
-	eventually(t, 2*time.Minute, "an answer after it", func() bool {
-		_, _, changes, last := watch.seen()
-		return changes >= f.changes && last > struck+int64(f.settles)
+	c.busyWhile(t, func() {
+		f.strike(t, p)
+		struck := wall()
+		eventually(t, 2*time.Minute, "an answer after it", func() bool {
+			_, _, changes, last := watch.seen()
+			return changes >= f.changes && last > struck+int64(f.settles)
+		})
 	})
 	gap, end, changes, _ := watch.seen()
 	if c.healed = end; changes != f.changes {
