@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"sync"
 	"time"
 )
@@ -23,6 +22,7 @@ const (
 // conn is one connection while the door has it.
 type conn struct {
 	server *Server
+	number uint64
 	nc     net.Conn
 	rest   *rest
 	head   head
@@ -34,7 +34,6 @@ type conn struct {
 	req    *http.Request
 	out    writer
 	cancel context.CancelFunc
-	watch  watch
 
 	mu   sync.Mutex
 	busy bool // a request is being served
@@ -174,10 +173,8 @@ func (c *conn) exchange(h http.Handler, size int) bool {
 	return c.quit() && whole && !last
 }
 
-// run calls the handler, and watches the client meanwhile if it takes long. It is false when the handler panicked.
+// run calls the handler. It is false when the handler panicked.
 func (c *conn) run(h http.Handler, r *http.Request) (whole bool) {
-	c.watch.begin(c)
-	defer c.watch.end(c)
 	defer func() {
 		if p := recover(); p != nil {
 			if err, ok := p.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
@@ -240,6 +237,3 @@ func (c *conn) handOver() {
 	}
 	_ = c.nc.Close()
 }
-
-// isTimeout is true for a read that a deadline has ended.
-func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

@@ -15,8 +15,8 @@
 //     path or version, a body without Content-Length or over MaxBody, Transfer-Encoding, Expect, Upgrade, a header
 //     twice that may stand once, a name or value with unusual bytes, a head over maxHead, a request that arrives in
 //     pieces with more than a pause between.
-//  3. A client that goes away cancels the context of a request that lasts longer than watchAfter. For shorter ones
-//     nobody looks: they are answered before it would matter.
+//  3. A client that goes away cancels the context of its request, after grace: what is soon over is finished for it. (On
+//     Linux; elsewhere an answer that cannot be sent ends the connection.)
 //  4. Answers are whole: one status line, headers with Content-Length, body, in one write when the handler has
 //     returned. A handler that panics with http.ErrAbortHandler, or with anything else, ends the connection without one.
 //  5. Requests on one connection are answered in order, one at a time. Shutdown closes idle connections, lets requests

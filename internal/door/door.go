@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// grace is how long a client may have gone before its request is cancelled: what is soon over is finished for it.
+const grace = 50 * time.Millisecond
+
 // MaxBody is the longest body, in bytes, that the door reads itself; larger ones are net/http's.
 const MaxBody = 64 << 10
 
@@ -21,11 +24,11 @@ type Server struct {
 	Hot map[string]http.Handler
 
 	mu      sync.Mutex
-	conns   map[*conn]struct{}
+	conns   map[uint64]*conn // by number
+	last    uint64           // number of a connection
 	all     sync.WaitGroup
 	closing atomic.Bool
-
-	watchAfter time.Duration // 0: watchAfter
+	watch   *watch
 }
 
 // Serve accepts connections until Shutdown or Close, whose sign is http.ErrServerClosed.
@@ -33,9 +36,12 @@ func (s *Server) Serve(l net.Listener) error {
 	if len(s.Hot) == 0 {
 		return s.Server.Serve(l)
 	}
-	if s.watchAfter == 0 {
-		s.watchAfter = watchAfter
+	watch, err := newWatch()
+	if err != nil {
+		return err
 	}
+	s.watch = watch
+	go watch.run(s.gone)
 	rest := &rest{Listener: l, conns: make(chan net.Conn), failed: make(chan error, 1), done: make(chan struct{})}
 	go s.accept(rest)
 	return s.Server.Serve(rest)
@@ -43,6 +49,7 @@ func (s *Server) Serve(l net.Listener) error {
 
 // accept starts a goroutine a connection, and rests when the system has no room for another one.
 func (s *Server) accept(r *rest) {
+	defer func() { s.all.Wait(); s.watch.close() }()
 	for pause := time.Duration(0); ; {
 		nc, err := r.Listener.Accept()
 		var passing interface{ Temporary() bool } // what net/http asks too: too many open files, mainly
@@ -73,16 +80,29 @@ func (s *Server) take(nc net.Conn, r *rest) {
 		return
 	}
 	if s.conns == nil {
-		s.conns = map[*conn]struct{}{}
+		s.conns = map[uint64]*conn{}
 	}
-	s.conns[c] = struct{}{}
+	s.last++
+	c.number = s.last
+	s.conns[c.number] = c
+	s.watch.add(nc, c.number)
 	s.all.Add(1)
 	go c.serve()
 }
 
+// gone cancels what a client has asked for that has gone.
+func (s *Server) gone(number uint64) {
+	s.mu.Lock()
+	c := s.conns[number]
+	s.mu.Unlock()
+	if c != nil {
+		time.AfterFunc(grace, c.cancel)
+	}
+}
+
 func (s *Server) left(c *conn) {
 	s.mu.Lock()
-	delete(s.conns, c)
+	delete(s.conns, c.number)
 	s.mu.Unlock()
 	s.all.Done()
 }
@@ -111,7 +131,7 @@ func (s *Server) close(busy bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closing.Store(true)
-	for c := range s.conns {
+	for _, c := range s.conns {
 		c.leave(busy)
 	}
 }

@@ -8,10 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -211,42 +208,51 @@ func TestRequest(t *testing.T) {
 		expect(`POST /x a ["b"] 1 HTTP/1.1 k `+h.address, "POST /x a [] 0 HTTP/1.1 k "+h.address)
 }
 
-// watched waits until the one connection's request is watched; the channel is closed when the watch has ended.
-func (h *house) watched(t *testing.T) chan struct{} {
-	t.Helper()
-	for range time.Tick(time.Millisecond) {
-		h.mu.Lock()
-		for c := range h.conns {
-			c.mu.Lock()
-			over := c.watch.over
-			c.mu.Unlock()
-			if over != nil {
-				h.mu.Unlock()
-				return over
-			}
+// The handler is told; and other clients' handlers are not.
+func TestClientGoes(t *testing.T) {
+	inside, gone := make(chan string, 3), make(chan string, 3)
+	h := open(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		inside <- string(body)
+		<-r.Context().Done()
+		gone <- string(body)
+	})
+	stays := h.guest(t).send(request("stays"))
+	<-inside
+	for _, also := range []string{"", request("early")} {
+		g := h.guest(t).send(request("goes"))
+		<-inside
+		if also != "" {
+			g.send(also)
 		}
-		h.mu.Unlock()
-		if t.Context().Err() != nil {
-			break
+		g.Close()
+		select {
+		case who := <-gone:
+			if who != "goes" {
+				t.Error("told:", who)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("the handler was not told")
 		}
 	}
-	return nil
+	if who := <-gone; who != "early" { // whoever asked for more is gone for that too
+		t.Error("told:", who)
+	}
+	stays.Close()
+	if who := <-gone; who != "stays" {
+		t.Error("told:", who)
+	}
 }
 
-func TestClientGoes(t *testing.T) {
-	gone := make(chan struct{})
-	h := open(t, func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-		close(gone)
-	})
-	g := h.guest(t).send(request(""))
-	h.watched(t)
-	g.Close()
-	select {
-	case <-gone:
-	case <-time.After(10 * time.Second):
-		t.Error("the handler was not told")
+// A request that is soon over is served though its client asks for no more.
+func TestHalfClosed(t *testing.T) {
+	h := open(t, nil)
+	g := h.guest(t).send(request("last"))
+	if err := g.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
 	}
+	g.expect("hot last")
+	g.ended()
 }
 
 // What a client sends while a long request is under way is not lost, and idle connections stay open after one.
@@ -262,52 +268,13 @@ func TestImpatientClient(t *testing.T) {
 	g := h.guest(t)
 	for _, early := range []string{request("second"), ""} {
 		g.send(request("first"))
-		over := h.watched(t)
-		if g.send(early); early != "" {
-			<-over
-		}
+		g.send(early)
 		goOn <- struct{}{}
 		if g.expect("first"); early == "" {
 			g.send(request("second"))
 		}
 		g.expect("second")
 	}
-}
-
-// Requests that end just when the watch begins lose nothing, nor do those after them.
-func TestWatchesThatComeLate(t *testing.T) {
-	const after = 200 * time.Microsecond
-	h := openWith(t, func(s *Server) { s.watchAfter = after }, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		var n int
-		fmt.Sscan(string(body), &n)
-		for began := time.Now(); time.Since(began) < after*time.Duration(80+n%40)/100; {
-			runtime.Gosched()
-		}
-		fmt.Fprintf(w, "%s", body)
-	})
-	var all sync.WaitGroup
-	for range 32 {
-		g := h.guest(t)
-		all.Go(func() {
-			for i := range 300 {
-				if _, err := io.WriteString(g, request(strconv.Itoa(i))); err != nil {
-					t.Error(err)
-					return
-				}
-				r, err := http.ReadResponse(g.in, nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if body, err := io.ReadAll(r.Body); err != nil || string(body) != strconv.Itoa(i) {
-					t.Errorf("request %d: %q %v", i, body, err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
 }
 
 // A connection whose answer was sent at that very moment is closed as well.

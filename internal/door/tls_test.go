@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -30,8 +31,14 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inside, gone := make(chan struct{}), make(chan struct{})
+	waits := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(inside)
+		<-r.Context().Done()
+		close(gone)
+	})
 	s := &Server{Server: &http.Server{Handler: says("rest"), ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute},
-		Hot: map[string]http.Handler{"/x": says("hot")}}
+		Hot: map[string]http.Handler{"/x": says("hot"), "/waits": waits}}
 	over := make(chan error, 1)
 	go func() {
 		over <- s.Serve(tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}))
@@ -51,6 +58,16 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s %s: %q %v, want %q", c.method, c.path, body, err, c.want)
 		}
 	}
+	client.CloseIdleConnections() // what has gone over to net/http
+	leave, cancel := context.WithCancel(t.Context())
+	go func() { <-inside; cancel() }()
+	r, _ := http.NewRequestWithContext(leave, http.MethodPost, "https://"+l.Addr().String()+"/waits", strings.NewReader("body"))
+	if resp, err := client.Do(r); err == nil {
+		t.Fatal("answered", resp.Status, resp.Body.Close())
+	} else if leave.Err() == nil {
+		t.Fatal(err)
+	}
+	<-gone
 	client.CloseIdleConnections()
 	for _, begin := range []string{"GET /y HTTP/1.1\r\nHost: x\r\n\r\n", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("b", 50000), "DELETE /x HTTP/1.1\r\n"} {
 		if got := heard(t, l.Addr().String(), begin); !strings.HasPrefix(got, "HTTP/1.1 400 Bad Request\r\n") || !strings.Contains(got, "ask it by https://") {
