@@ -23,7 +23,7 @@ close() {
   trap - EXIT
   if [[ -n ${aside:-} ]]; then pkill -P "$aside" || true; wait "$aside" || true; fi
   if ((code)); then echo "0 1" >>"$totals"; echo "ended early, exit code $code"; fi
-  if [[ -n ${engine_started:-} ]]; then "$containers/engine.sh" stop || true; fi
+  stop_engine
   read -r passed failed < <(awk '{p += $1; f += $2} END {print p + 0, f + 0}' "$totals")
   if [[ -s $totals.failed ]]; then printf '\nOnce more, what failed:\n'; cat "$totals.failed"; fi
   rm -rf "$work"
@@ -63,9 +63,20 @@ tests() {
 # waiting : what waits most of the time: for terms to run out, and for PanDA's pilots, which rest by minutes.
 waiting() { failover; pilots; }
 
+# dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
+# disk says SKIPPED. Then what needs containers.
+dying() {
+  tests "chaos" -tags chaos -timeout 15m -parallel 2 -run 'TestChaos|TestUpgrade|TestDatabaseClock|TestWire|TestCourier' ./internal/e2e ./internal/chaos
+  engine
+  if [[ -z $engine_up ]]; then return; fi
+  from_container "testcontainers" ./internal/pgtest
+  tests "statements on PostgreSQL 17" -run TestStatementsPrepare ./internal/house
+  tests "deploy" -tags deploy ./deploy
+}
+
 # beside COMMAND : runs it beside what follows, until joined, which prints what it said. For what waits most of the time.
 beside() {
-  (totals=$work/aside; : >"$totals"; "$@") >"$work/aside.said" 2>&1 &
+  (trap stop_engine EXIT; totals=$work/aside; : >"$totals"; rm -f "$totals.failed"; "$@") >"$work/aside.said" 2>&1 &
   aside=$!
 }
 
@@ -77,8 +88,8 @@ joined() {
   if [[ -s $work/aside.failed ]]; then cat "$work/aside.failed" >>"$totals.failed"; fi
 }
 
-# quick : everybody's go test ./... . On two cores cmd/divvy and internal/e2e take four to five minutes beside the others.
-quick() { local budget='-package 6m -test 2m'; tests "tests" ./...; }
+# quick : everybody's go test ./... , three packages at once: the longest wait a third of the time.
+quick() { local budget='-package 6m -test 2m'; tests "tests" -p 3 ./...; }
 
 # long : the tests that go test ./... leaves out, since the first line of each says that it is long. Those that only draw less there draw more
 # at night, where the bench grows and is broken off, too.
@@ -192,6 +203,8 @@ from_container() {
   tests "$@"
   check "$1: the server was a container" started_since "$since"
 }
+
+stop_engine() { if [[ -n ${engine_started:-} ]]; then "$containers/engine.sh" stop || true; fi; }
 
 started_since() {
   [[ -n $(docker events --since "$1" --until "$(date +%s)" --filter event=start --filter image=postgres:17-alpine --format '{{.ID}}') ]]
