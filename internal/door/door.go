@@ -28,7 +28,7 @@ type Server struct {
 	last    uint64           // number of a connection
 	all     sync.WaitGroup
 	closing atomic.Bool
-	watch   *watch
+	watch   watch // guarded by mu
 }
 
 // Serve accepts connections until Shutdown or Close, whose sign is http.ErrServerClosed.
@@ -36,12 +36,7 @@ func (s *Server) Serve(l net.Listener) error {
 	if len(s.Hot) == 0 {
 		return s.Server.Serve(l)
 	}
-	watch, err := newWatch()
-	if err != nil {
-		return err
-	}
-	s.watch = watch
-	go watch.run(s.gone)
+	s.watch.gone = s.gone
 	rest := &rest{Listener: l, conns: make(chan net.Conn), failed: make(chan error, 1), done: make(chan struct{})}
 	go s.accept(rest)
 	return s.Server.Serve(rest)

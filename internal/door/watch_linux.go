@@ -11,19 +11,23 @@ import (
 // watch notices clients that go, of all connections with one goroutine: epoll tells it, by the connection's number.
 // A read a connection that is not expected to return would cost each long poll a second goroutine.
 type watch struct {
-	file *os.File // of epoll, itself watched by the runtime
+	gone func(number uint64) // is told, by a goroutine of the watch
+	file *os.File            // of epoll, itself watched by the runtime; nil: none yet
 	fd   int
 }
 
-func newWatch() (*watch, error) {
+// open is for the first connection of the system's: those in memory are not watched.
+func (w *watch) open() bool {
+	if w.file != nil {
+		return true
+	}
 	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
-	if err == nil {
-		err = syscall.SetNonblock(fd, true)
+	if err != nil || syscall.SetNonblock(fd, true) != nil {
+		return false
 	}
-	if err != nil {
-		return nil, os.NewSyscallError("epoll", err)
-	}
-	return &watch{os.NewFile(uintptr(fd), "epoll"), fd}, nil
+	w.file, w.fd = os.NewFile(uintptr(fd), "epoll"), fd
+	go w.run(w.file)
+	return true
 }
 
 // add watches a connection until it is closed. What the system has no room for is not watched: an answer that cannot be sent shows
@@ -37,16 +41,15 @@ func (w *watch) add(nc net.Conn, number uint64) {
 		return
 	}
 	raw, err := sc.SyscallConn()
-	if err != nil {
+	if err != nil || !w.open() {
 		return
 	}
 	event := syscall.EpollEvent{Events: syscall.EPOLLRDHUP | syscall.EPOLLONESHOT, Fd: int32(number), Pad: int32(number >> 32)}
 	_ = raw.Control(func(fd uintptr) { _ = syscall.EpollCtl(w.fd, syscall.EPOLL_CTL_ADD, int(fd), &event) })
 }
 
-// run calls gone with the numbers of connections whose client has gone, until close.
-func (w *watch) run(gone func(number uint64)) {
-	raw, err := w.file.SyscallConn()
+func (w *watch) run(file *os.File) {
+	raw, err := file.SyscallConn()
 	if err != nil {
 		return
 	}
@@ -59,9 +62,13 @@ func (w *watch) run(gone func(number uint64)) {
 			return n > 0 || failed != nil && !errors.Is(failed, syscall.EINTR)
 		}), failed)
 		for _, e := range events[:max(n, 0)] {
-			gone(uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32)
+			w.gone(uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32)
 		}
 	}
 }
 
-func (w *watch) close() { _ = w.file.Close() }
+func (w *watch) close() {
+	if w.file != nil {
+		_ = w.file.Close()
+	}
+}
