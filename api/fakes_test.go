@@ -44,6 +44,10 @@ type fakeDispatcher struct {
 	claimFilter dispatcher.ClaimFilter
 }
 
+func (f *fakeDispatcher) PullThen(ctx context.Context, req dispatcher.PullRequest, then func(func() (dispatcher.PullReply, error))) {
+	go then(func() (dispatcher.PullReply, error) { return f.Pull(ctx, req) })
+}
+
 func (f *fakeDispatcher) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {
 	f.pulls.Lock() // many may come at once
 	f.pulled = r

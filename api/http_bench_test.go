@@ -58,6 +58,10 @@ type busy struct {
 	verdicts []dispatcher.Verdict
 }
 
+func (b *busy) PullThen(ctx context.Context, req dispatcher.PullRequest, then func(func() (dispatcher.PullReply, error))) {
+	then(func() (dispatcher.PullReply, error) { return b.Pull(ctx, req) })
+}
+
 func newBusy() *busy {
 	d := &busy{}
 	for i := range benchSlots {

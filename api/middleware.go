@@ -18,6 +18,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/door"
 )
 
 const headerRequestID = "X-Request-Id"
@@ -34,6 +35,10 @@ type exchange struct {
 	ids    [1]string // id, as the header has it
 	span   trace.Span
 	caller *access.Caller // whom guard has let in
+	s      *server
+	r      *http.Request
+	began  time.Time
+	parked bool
 }
 
 // WriteHeader remembers the status.
@@ -86,23 +91,49 @@ func (s *server) edge(next http.Handler) http.Handler { return s.edgeOf(nil, nex
 // edgeOf is the edge of one route that is known before the router has seen the request; nil: it must find out.
 func (s *server) edgeOf(hot *series, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{ResponseWriter: w, id: requestID(r), hot: hot}
+		x := &exchange{ResponseWriter: w, id: requestID(r), hot: hot, began: time.Now(), s: s}
 		x.ids[0] = x.id
 		w.Header()[headerRequestID] = x.ids[:]
-		began := time.Now()
-		r, x.span = s.traced(r)
+		x.r, x.span = s.traced(r)
 		s.metrics.inFlight.Inc()
-		defer func() {
-			p := recover()
-			cut := p != nil && s.panicked(x, p)
-			s.metrics.inFlight.Dec()
-			s.done(x, r, time.Since(began))
-			if cut {
-				panic(http.ErrAbortHandler)
-			}
-		}()
-		next.ServeHTTP(x, r)
+		defer x.over()
+		next.ServeHTTP(x, x.r)
 	})
+}
+
+// over ends the exchange, and panics of its handler; one that is parked ends later.
+func (x *exchange) over() {
+	p := recover()
+	if p == nil && x.parked {
+		return
+	}
+	cut := p != nil && x.s.panicked(x, p)
+	x.s.metrics.inFlight.Dec()
+	x.s.done(x, x.r, time.Since(x.began))
+	if cut {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// park leaves the exchange open when its handler returns, see door.Parker; nil: this connection cannot.
+func park(w http.ResponseWriter) (resume func(finish func())) {
+	x, ok := w.(*exchange)
+	if !ok {
+		return nil
+	}
+	of, ok := x.ResponseWriter.(door.Parker)
+	if !ok {
+		return nil
+	}
+	x.parked = true
+	goOn := of.Park()
+	return func(finish func()) {
+		goOn(func() {
+			x.parked = false
+			defer x.over()
+			finish()
+		})
+	}
 }
 
 // panicked answers 500. cut is true when half an answer is out already: the connection must be cut, so that nobody

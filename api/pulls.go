@@ -17,12 +17,13 @@ import (
 // The three routes that pilots call all the time are plain handlers, decoded by hand: huma would parse each body
 // twice. describe.go says the same things in the document, and a test holds both together.
 
-// pull is POST /v1/pulls.
+// pull is POST /v1/pulls. One that may wait keeps no goroutine meanwhile.
 func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	if s.shed(w) {
 		return
 	}
-	defer s.load.pulled()
+	p := &pulling{s: s, w: w}
+	defer p.refused()
 	req, body, err := decode(w, r, maxPull, readPull)
 	release(body)
 	if err == nil {
@@ -35,31 +36,58 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
+	p.taken, p.wait, p.began = true, req.WaitS, time.Now()
 	within := s.timeout + time.Duration(req.WaitS*float64(time.Second))
-	began := time.Now()
 	if req.WaitS > longWait {
 		extend(w, within+slack)
 	}
 	ctx, term := s.begin(r, within)
-	defer term.stop()
-	var waiting *wait
-	if req.WaitS > 0 {
-		waiting = s.wait(w, r, req.Queue, term)
-		defer waiting.leave() //nolint:errcheck // end has asked for it, unless there was a panic
+	if p.term = term; req.WaitS > 0 {
+		p.waiting = s.wait(w, r, req.Queue, term)
+		if resume := park(w); resume != nil {
+			s.dispatcher.PullThen(ctx, *req, func(outcome func() (dispatcher.PullReply, error)) {
+				resume(func() { p.answer(outcome) })
+			})
+			return
+		}
 	}
-	leases, err := s.dispatcher.Pull(ctx, *req)
-	err = term.end(w, waiting.end(w, err))
-	if time.Since(began) > slack/100 {
-		extendWrite(w, slack)
+	p.answer(func() (dispatcher.PullReply, error) { return s.dispatcher.Pull(ctx, *req) })
+}
+
+// pulling is a pull until it is answered.
+type pulling struct {
+	s       *server
+	w       http.ResponseWriter
+	taken   bool
+	wait    float64 // seconds
+	began   time.Time
+	term    term
+	waiting *wait // nil: nobody looks after it
+}
+
+func (p *pulling) refused() {
+	if !p.taken {
+		p.s.load.pulled()
+	}
+}
+
+func (p *pulling) answer(outcome func() (dispatcher.PullReply, error)) {
+	defer p.s.load.pulled()
+	defer p.term.stop()
+	defer p.waiting.leave() //nolint:errcheck // end has asked for it, unless there was a panic
+	leases, err := outcome()
+	err = p.term.end(p.w, p.waiting.end(p.w, err))
+	if time.Since(p.began) > slack/100 {
+		extendWrite(p.w, slack)
 	}
 	switch {
 	case errors.Is(err, dispatcher.ErrNoJobs):
-		w.Header()["Retry-After"] = []string{retryPull(req.WaitS)}
-		w.WriteHeader(http.StatusNoContent)
+		p.w.Header()["Retry-After"] = []string{retryPull(p.wait)}
+		p.w.WriteHeader(http.StatusNoContent)
 	case err != nil:
-		s.refuse(w, s.withQueues(err))
+		p.s.refuse(p.w, p.s.withQueues(err))
 	default:
-		answer(w, &leases, appendPull)
+		answer(p.w, &leases, appendPull)
 	}
 }
 

@@ -21,50 +21,84 @@ import (
 // ErrUnknownQueue, ErrQueueClosed, a *job.FieldError, ErrRequestReused, ErrRequestOver, ErrStopping, or ErrUnavailable, or the error of a
 // database: then it is unknown whether a job was leased, and a repeat with the same request id tells.
 func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, error) {
-	req, err := checked(req)
+	p, err := newPulling(ctx, d, req)
 	if err != nil {
 		return PullReply{}, err
 	}
+	return p.outcome(d.loop.Ask(p.ctx, p.ask))
+}
+
+// PullThen is Pull for who does not wait: then is told once, and has outcome called, which may take time, by a goroutine that may.
+func (d *Dispatcher) PullThen(ctx context.Context, req PullRequest, then func(outcome func() (PullReply, error))) {
+	p, err := newPulling(ctx, d, req)
+	if err != nil {
+		then(func() (PullReply, error) { return PullReply{}, err })
+		return
+	}
+	d.loop.AskThen(p.ctx, p.ask, func(answer lease.Answer, err error) {
+		then(func() (PullReply, error) { return p.outcome(answer, err) })
+	})
+}
+
+// pulling is a pull from its request to its outcome.
+type pulling struct {
+	d     *Dispatcher
+	queue string
+	ask   lease.Ask
+	ctx   context.Context // of the request, with the span that end ends
+	end   func(lease.Answer, error)
+}
+
+func newPulling(ctx context.Context, d *Dispatcher, req PullRequest) (*pulling, error) {
+	req, err := checked(req)
+	if err != nil {
+		return nil, err
+	}
 	if d.draining.Load() {
-		return PullReply{}, ErrStopping
+		return nil, ErrStopping
 	}
 	wait := time.Duration(req.WaitS * float64(time.Second))
 	until := time.Now().Add(wait)
 	if err := d.brake.pass(ctx, wait); err != nil {
-		return PullReply{}, err
+		return nil, err
 	}
 	q, err := d.site.open(req.Queue)
 	if err != nil {
-		return PullReply{}, err
+		return nil, err
 	}
-	p := machine.Pull{Queue: q.ID, Slot: req.Slot, Most: max(1, req.Max), Only: req.Only, Pilot: req.Pilot, Node: req.Node, Devices: req.Devices,
+	p := &machine.Pull{Queue: q.ID, Slot: req.Slot, Most: max(1, req.Max), Only: req.Only, Pilot: req.Pilot, Node: req.Node, Devices: req.Devices,
 		Nonce: newNonce()}
 	if p.Request, err = requestOf(req); err != nil {
-		return PullReply{}, err
+		return nil, err
 	}
-	spanned, end := traced(ctx, req.Queue, &p)
-	answer, err := d.ask(spanned, lease.Ask{Pull: &p, Wait: max(0, time.Until(until))})
-	end(answer, err)
-	if errors.Is(err, ErrUnavailable) && d.draining.Load() { // meanwhile
+	spanned, end := traced(ctx, req.Queue, p)
+	return &pulling{d, req.Queue, lease.Ask{Pull: p, Wait: max(0, time.Until(until))}, spanned, end}, nil
+}
+
+// outcome is what an answer means.
+func (p *pulling) outcome(answer lease.Answer, err error) (PullReply, error) {
+	err = outcome(answer, err)
+	p.end(answer, err)
+	if errors.Is(err, ErrUnavailable) && p.d.draining.Load() { // meanwhile
 		err = ErrStopping
 	}
 	if errors.Is(err, ErrNoJobs) {
-		if _, closed := d.site.open(req.Queue); closed != nil { // meanwhile
+		if _, closed := p.d.site.open(p.queue); closed != nil { // meanwhile
 			err = closed
 		}
 	}
 	if err != nil {
 		return PullReply{}, err
 	}
-	return d.reply(ctx, answer)
+	return p.reply(answer)
 }
 
 // reply is what the pilot needs to run the attempts. Leases whose jobs cannot be read are given back, unless a repeat can ask for them.
-func (d *Dispatcher) reply(ctx context.Context, answer lease.Answer) (PullReply, error) {
-	leases := answer.Leases
-	runs, err := d.cfg.Render(ctx, leases)
+func (p *pulling) reply(answer lease.Answer) (PullReply, error) {
+	d, leases := p.d, answer.Leases
+	runs, err := d.cfg.Render(p.ctx, leases)
 	if err == nil {
-		err = d.addClaims(ctx, runs, answer.Seq)
+		err = d.addClaims(p.ctx, runs, answer.Seq)
 	}
 	if err != nil {
 		if leases[0].Request == (entry.ID{}) {
@@ -133,13 +167,18 @@ func (d *Dispatcher) giveBack(leases []machine.Lease) {
 // ask waits for the answer to an ask.
 func (d *Dispatcher) ask(ctx context.Context, a lease.Ask) (lease.Answer, error) {
 	out, err := d.loop.Ask(ctx, a)
-	if errors.Is(err, lease.ErrStopped) {
-		return out, ErrStopping
+	return out, outcome(out, err)
+}
+
+// outcome is how an ask came out that ended with err.
+func outcome(a lease.Answer, err error) error {
+	switch {
+	case errors.Is(err, lease.ErrStopped):
+		return ErrStopping
+	case err != nil:
+		return err
 	}
-	if err == nil {
-		err = status(out)
-	}
-	return out, err
+	return status(a)
 }
 
 // checked refuses what is wrong about a request.

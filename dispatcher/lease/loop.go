@@ -44,14 +44,20 @@ type Loop struct {
 	mu     sync.Mutex
 	events []Event
 	sights []*sight
-	calls  map[uint64]chan Answer
+	calls  map[uint64]*call
 	number uint64
 	closed bool
 }
 
+// call is who waits for an answer.
+type call struct {
+	then func(Answer, error)
+	stop func() bool // ends the look at whether the caller has gone; nil: it looks itself
+}
+
 // NewLoop makes a Loop, which begins with Run.
 func NewLoop(cfg Config, world World) *Loop {
-	return &Loop{node: New(cfg), world: world, rouse: make(chan struct{}, 1), done: make(chan struct{}), calls: map[uint64]chan Answer{}}
+	return &Loop{node: New(cfg), world: world, rouse: make(chan struct{}, 1), done: make(chan struct{}), calls: map[uint64]*call{}}
 }
 
 // Tell gives the Node an event that no caller waits for: Received, Peers, Written, Folded or Drain.
@@ -76,15 +82,13 @@ func (l *Loop) wake() {
 // a request id.
 func (l *Loop) Ask(ctx context.Context, a Ask) (Answer, error) {
 	answer := make(chan Answer, 1)
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+	if !l.note(&a, &call{then: func(out Answer, err error) {
+		if err == nil {
+			answer <- out
+		}
+	}}) {
 		return Answer{}, ErrStopped
 	}
-	l.number++
-	a.Call = Call{Number: l.number}
-	l.calls[a.Call.Number] = answer
-	l.mu.Unlock()
 	l.Tell(a)
 	select {
 	case out := <-answer:
@@ -93,18 +97,57 @@ func (l *Loop) Ask(ctx context.Context, a Ask) (Answer, error) {
 		return Answer{}, ErrStopped
 	case <-ctx.Done():
 	}
-	l.mu.Lock()
-	delete(l.calls, a.Call.Number)
-	l.mu.Unlock()
-	if a.Pull != nil {
+	if !l.gone(a) {
 		select {
-		case out := <-answer: // it came at the same moment: nobody reads it
+		case out := <-answer: // it comes at the same moment: nobody reads it
 			l.giveBack(out)
-		default:
-			l.Tell(Ask{Call: a.Call, Left: true})
+		case <-l.done:
 		}
 	}
 	return Answer{}, ctx.Err()
+}
+
+// AskThen is Ask for who does not wait: then is told once, by the loop's own goroutine, and must not block.
+func (l *Loop) AskThen(ctx context.Context, a Ask, then func(Answer, error)) {
+	c := &call{then: then}
+	if !l.note(&a, c) {
+		then(Answer{}, ErrStopped)
+		return
+	}
+	stop := context.AfterFunc(ctx, func() {
+		if l.gone(a) {
+			then(Answer{}, ctx.Err())
+		}
+	})
+	l.mu.Lock()
+	c.stop = stop
+	l.mu.Unlock()
+	l.Tell(a)
+}
+
+// note gives an ask its number, and notes who is told; false: the loop has ended.
+func (l *Loop) note(a *Ask, c *call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.number++
+	a.Call = Call{Number: l.number}
+	l.calls[l.number] = c
+	return true
+}
+
+// gone ends an ask whose caller has gone; false: he was told already.
+func (l *Loop) gone(a Ask) bool {
+	l.mu.Lock()
+	_, ours := l.calls[a.Call.Number]
+	delete(l.calls, a.Call.Number)
+	l.mu.Unlock()
+	if ours && a.Pull != nil {
+		l.Tell(Ask{Call: a.Call, Left: true})
+	}
+	return ours
 }
 
 // giveBack returns leases that nobody was told of.
@@ -126,8 +169,13 @@ func (l *Loop) Run(ctx context.Context) {
 	defer func() {
 		l.mu.Lock()
 		l.closed = true
+		calls := l.calls
+		l.calls = nil
 		l.mu.Unlock()
 		close(l.done)
+		for _, c := range calls {
+			c.then(Answer{}, ErrStopped)
+		}
 		all.Wait()
 	}()
 	clock, timer := newClock(), time.AfterFunc(0, l.wake)
@@ -198,13 +246,15 @@ func (l *Loop) effect(ctx context.Context, all *sync.WaitGroup, e Effect) {
 // reply hands an answer to its caller, or gives back what a caller got that is gone.
 func (l *Loop) reply(a Answer) {
 	l.mu.Lock()
-	answer := l.calls[a.Call.Number]
+	c := l.calls[a.Call.Number]
 	delete(l.calls, a.Call.Number)
-	if answer != nil {
-		answer <- a // it has a place
-	}
 	l.mu.Unlock()
-	if answer == nil {
+	if c == nil {
 		l.giveBack(a)
+		return
 	}
+	if c.stop != nil {
+		c.stop()
+	}
+	c.then(a, nil)
 }

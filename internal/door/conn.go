@@ -27,6 +27,7 @@ type conn struct {
 	rest   *rest
 	head   head
 	in     []byte    // read and not yet served
+	size   int       // of the request that is served, with its head
 	until  time.Time // deadline of reads
 	wuntil time.Time // deadline of writes
 	served bool      // a request
@@ -34,6 +35,7 @@ type conn struct {
 	req    *http.Request
 	out    writer
 	cancel context.CancelFunc
+	parked *parked // the request that is served, when its handler has asked for that
 
 	mu   sync.Mutex
 	busy bool // a request is being served
@@ -57,33 +59,48 @@ func newConn(s *Server, nc net.Conn, r *rest) *conn {
 		Method: http.MethodPost, URL: &url.URL{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: &c.body, RemoteAddr: nc.RemoteAddr().String(),
 	}).WithContext(ctx)
-	c.out.header = http.Header{}
+	c.out.header, c.out.conn = http.Header{}, c
 	return c
 }
 
-// serve answers requests until the client goes, the server stops, or something comes that is net/http's.
+// serve answers requests until the client goes, the server stops, a request is parked, or something comes that is net/http's.
 func (c *conn) serve() {
-	defer c.server.left(c)
-	defer c.cancel()
-	for {
+	for goesOn := true; goesOn; {
 		h, size, v := c.next()
 		switch {
 		case v == other:
 			c.handOver()
+			c.over()
 			return
-		case h == nil:
+		case h == nil || !c.begin(size):
 			_ = c.nc.Close()
+			c.over()
 			return
 		}
-		if !c.exchange(h, size) {
-			_ = c.nc.Close()
-			return
+		whole := c.run(h, c.req)
+		if p := c.parked; p != nil {
+			if !p.returned(whole) {
+				return
+			}
+			c.parked = nil
+			whole = whole && c.run(p.finish, c.req)
 		}
-		rest := copy(c.in, c.in[size+c.head.length:])
-		if c.in = c.in[:rest]; cap(c.in) > keepRoom {
-			c.in = append([]byte(nil), c.in...)
-		}
+		goesOn = c.answer(whole)
 	}
+}
+
+// resume answers a request that was parked, and serves those after it.
+func (c *conn) resume() {
+	finish := c.parked.finish
+	c.parked = nil
+	if c.answer(c.run(finish, c.req)) {
+		c.serve()
+	}
+}
+
+func (c *conn) over() {
+	c.cancel()
+	c.server.left(c)
 }
 
 // next reads on until a whole request is there. No handler: the client has gone.
@@ -140,8 +157,8 @@ func (c *conn) await(begun bool) {
 	_ = c.nc.SetReadDeadline(c.until) // when it fails, so does the read
 }
 
-// exchange serves one request; false: the connection ends.
-func (c *conn) exchange(h http.Handler, size int) bool {
+// begin makes a request of what was read, whose head has this size; false: the server has closed the connection.
+func (c *conn) begin(size int) bool {
 	if !c.enter() {
 		return false
 	}
@@ -159,8 +176,13 @@ func (c *conn) exchange(h http.Handler, size int) bool {
 		r.RequestURI = string(path)
 		r.URL.Path = r.RequestURI
 	}
-	c.body.Reset(c.in[size : size+c.head.length])
-	whole := c.run(h, r)
+	c.size = size + c.head.length
+	c.body.Reset(c.in[size:c.size])
+	return true
+}
+
+// answer sends what the handler has written, and forgets the request; false: the connection has ended.
+func (c *conn) answer(whole bool) bool {
 	last := c.head.last || c.server.closing.Load()
 	if whole {
 		if now := time.Now(); c.wuntil.Sub(now) < c.server.WriteTimeout {
@@ -170,7 +192,16 @@ func (c *conn) exchange(h http.Handler, size int) bool {
 		whole = c.out.send(c.nc, &last)
 	}
 	c.out.reset()
-	return c.quit() && whole && !last
+	if !c.quit() || !whole || last {
+		_ = c.nc.Close()
+		c.over()
+		return false
+	}
+	rest := copy(c.in, c.in[c.size:])
+	if c.in = c.in[:rest]; cap(c.in) > keepRoom {
+		c.in = append([]byte(nil), c.in...)
+	}
+	return true
 }
 
 // run calls the handler. It is false when the handler panicked.

@@ -12,6 +12,7 @@ import (
 
 // writer is the http.ResponseWriter of one request after the other.
 type writer struct {
+	conn   *conn
 	header http.Header
 	status int
 	text   *text // nil: nothing was written
