@@ -138,7 +138,7 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 		WriteTimeout:      defaultTimeout + slack,
 		IdleTimeout:       6 * time.Minute, // longer than the longest long poll, so that pilots keep their connection
 		MaxHeaderBytes:    64 << 10,
-		ConnContext:       withLane,
+		ConnContext:       door.WithLane,
 	}
 	if log != nil {
 		s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)

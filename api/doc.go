@@ -34,7 +34,7 @@
 //  9. Pulls and ends are served by the daemon that decides, wherever they arrive (relay.go). When it goes in the middle,
 //     what may be repeated is served here; a pull without a request id is answered 503.
 //
-// The package holds no state but the time of a connection's request (lane.go) and which pulls wait by which token (waits.go),
+// The package holds no state but which pulls wait by which token (waits.go),
 // and starts no goroutine but what a timer calls. What it needs
 // of the packages below is in needs.go.
 //
@@ -43,7 +43,7 @@
 // Pilots call three routes thousands of times a second; all others are for people. So these three are by hand from
 // end to end: taken off the connection without net/http (internal/door) and served before the router (front.go), read and
 // written without reflection (scan.go, requests.go, replies.go), counted without a look-up of labels (metrics.go),
-// bounded in time without a context each (lane.go). A body that is out of the common shape is left to encoding/json,
+// bounded in time without a context each (door.Begin). A body that is out of the common shape is left to encoding/json,
 // whose verdict and words are then the answer; tests and fuzz targets hold the readers and writers against it. In one
 // run, handlers only, CPU and allocations, through encoding/json and the router → by hand: a pull 7.9 µs, 28 → 2.0 µs,
 // 6; a pull of 16 18 µs, 73 → 5.6 µs, 8; a renew of 16 28 µs, 60 → 7.5 µs, 7; a finish of 16 45 µs, 108 → 12.7 µs, 24.

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/door"
 )
 
 // What the three hand-decoded routes cost, in two ways. The Handler benchmarks run the whole chain of handlers in
@@ -58,8 +59,8 @@ type busy struct {
 	verdicts []dispatcher.Verdict
 }
 
-func (b *busy) PullThen(ctx context.Context, req dispatcher.PullRequest, then func(func() (dispatcher.PullReply, error))) {
-	then(func() (dispatcher.PullReply, error) { return b.Pull(ctx, req) })
+func (d *busy) PullThen(ctx context.Context, req dispatcher.PullRequest, then func(func() (dispatcher.PullReply, error))) {
+	then(func() (dispatcher.PullReply, error) { return d.Pull(ctx, req) })
 }
 
 func newBusy() *busy {
@@ -129,7 +130,7 @@ func (*upload) Close() error { return nil }
 
 func benchHandler(b *testing.B, h http.Handler, path, text string) {
 	in := &upload{}
-	r, err := http.NewRequestWithContext(withLane(b.Context(), nil), http.MethodPost, "http://127.0.0.1:8470"+path, in)
+	r, err := http.NewRequestWithContext(door.WithLane(b.Context(), nil), http.MethodPost, "http://127.0.0.1:8470"+path, in)
 	if err != nil {
 		b.Fatal(err)
 	}

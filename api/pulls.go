@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/door"
 )
 
 // The three routes that pilots call all the time are plain handlers, decoded by hand: huma would parse each body
@@ -41,7 +42,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	if req.WaitS > longWait {
 		extend(w, within+slack)
 	}
-	ctx, term := s.begin(r, within)
+	ctx, term := door.Begin(r.Context(), within, s.timeout)
 	if p.term = term; req.WaitS > 0 {
 		p.waiting = s.wait(w, r, req.Queue, term)
 		if resume := park(w); resume != nil {
@@ -61,7 +62,7 @@ type pulling struct {
 	taken   bool
 	wait    float64 // seconds
 	began   time.Time
-	term    term
+	term    door.Term
 	waiting *wait // nil: nobody looks after it
 }
 
@@ -73,10 +74,10 @@ func (p *pulling) refused() {
 
 func (p *pulling) answer(outcome func() (dispatcher.PullReply, error)) {
 	defer p.s.load.pulled()
-	defer p.term.stop()
+	defer p.term.Stop()
 	defer p.waiting.leave() //nolint:errcheck // end has asked for it, unless there was a panic
 	leases, err := outcome()
-	err = p.term.end(p.w, p.waiting.end(p.w, err))
+	err = p.term.End(p.w, p.waiting.end(p.w, err))
 	if time.Since(p.began) > slack/100 {
 		extendWrite(p.w, slack)
 	}
@@ -110,8 +111,8 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.load.end(s.load.begin())
-	ctx, term := s.begin(r, s.timeout)
-	defer term.stop()
+	ctx, term := door.Begin(r.Context(), s.timeout, s.timeout)
+	defer term.Stop()
 	var kept dispatcher.RenewReply
 	others, err := s.others(ctx, callerOf(w), len(req.Leases), func(i int) string { return req.Leases[i].Lease })
 	if err == nil {
@@ -119,7 +120,7 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 		kept, err = s.dispatcher.Renew(ctx, *req)
 		kept.Lost = slices.AppendSeq(kept.Lost, maps.Keys(others))
 	}
-	if err = term.end(w, err); err != nil {
+	if err = term.End(w, err); err != nil {
 		s.fail(w, err)
 		return
 	}
@@ -139,14 +140,14 @@ func (s *server) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.load.end(s.load.begin())
-	ctx, term := s.begin(r, s.timeout)
-	defer term.stop()
+	ctx, term := door.Begin(r.Context(), s.timeout, s.timeout)
+	defer term.Stop()
 	var verdicts dispatcher.FinishReply
 	others, err := s.others(ctx, callerOf(w), len(req.Results), func(i int) string { return req.Results[i].Lease })
 	if err == nil {
 		verdicts, err = s.finishBut(ctx, *req, others)
 	}
-	if err = term.end(w, err); err != nil {
+	if err = term.End(w, err); err != nil {
 		s.fail(w, err)
 		return
 	}

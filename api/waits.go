@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/door"
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
@@ -183,12 +184,12 @@ func notItsQueue(c *access.Caller, queue string) error {
 }
 
 // wait has a pull that may wait looked after.
-func (s *server) wait(w http.ResponseWriter, r *http.Request, queue string, t term) *wait {
+func (s *server) wait(w http.ResponseWriter, r *http.Request, queue string, t door.Term) *wait {
 	x, ok := w.(*exchange)
 	if !ok || x.caller == nil || x.caller == anybody {
 		return nil
 	}
-	return s.waits.join(x.caller, credentialOf(r), queue, t.cut)
+	return s.waits.join(x.caller, credentialOf(r), queue, t.Cut)
 }
 
 // refuse is fail for a pull: one whose credential was taken back is told so as any request with such a one.

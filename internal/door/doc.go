@@ -21,7 +21,9 @@
 //     returned. A handler that panics with http.ErrAbortHandler, or with anything else, ends the connection without one.
 //  5. Requests on one connection are answered in order, one at a time. Shutdown closes idle connections, lets requests
 //     under way be answered (Connection: close), then shuts net/http down in the same way.
+//  6. A handler may park its request (Parker): no goroutine waits with it until somebody has the answer.
+//  7. Requests are bounded in time without a timer each (Begin), behind the door or net/http.
 //
-// A handler must not keep the request, its headers or the ResponseWriter after it has returned: the connection uses
+// A handler must not keep the request, its headers or the ResponseWriter after its answer: the connection uses
 // them again. Deadlines of a connection are coarse, see slackOf: a deadline a request would cost two timers each.
 package door

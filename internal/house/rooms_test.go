@@ -53,7 +53,7 @@ var offenders = map[string]int{
 	"lines internal/bench":            7301,
 	"lines internal/site":             4342,
 	"lines shares":                    4240,
-	"methods api.server":              95,
+	"methods api.server":              93,
 	"methods api/client.Client":       82,
 	"methods api/panda.server":        102,
 	"methods api/panda.translation":   37,

@@ -1,4 +1,4 @@
-package api
+package door
 
 import (
 	"context"
@@ -27,8 +27,8 @@ const cut = -1
 
 type laneKey struct{}
 
-// withLane is a ConnContext of http.Server.
-func withLane(ctx context.Context, _ net.Conn) context.Context {
+// WithLane is a ConnContext of http.Server.
+func WithLane(ctx context.Context, _ net.Conn) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &lane{cancel: cancel, born: time.Now()}
 	l.timer = time.AfterFunc(time.Hour, l.look)
@@ -70,26 +70,25 @@ func (l *lane) look() {
 	}
 }
 
-// term is the time of one request.
-type term struct {
+// Term is the time of one request.
+type Term struct {
 	lane   *lane
 	cancel context.CancelFunc
 }
 
-// begin bounds a request in time; within is the server's timeout or more. The caller ends the term as soon as it has
-// the outcome, and stops it in any case.
-func (s *server) begin(r *http.Request, within time.Duration) (context.Context, term) {
-	ctx := r.Context()
+// Begin bounds a request in time; within is least or more, which is the same for all requests. The caller ends the term as soon as it
+// has the outcome, and stops it in any case.
+func Begin(ctx context.Context, within, least time.Duration) (context.Context, Term) {
 	if l, ok := ctx.Value(laneKey{}).(*lane); ok {
-		l.begin(within, s.timeout)
-		return ctx, term{lane: l}
+		l.begin(within, least)
+		return ctx, Term{lane: l}
 	}
-	ctx, cancel := context.WithTimeout(ctx, within) // another server than NewServer's
-	return ctx, term{cancel: cancel}
+	ctx, cancel := context.WithTimeout(ctx, within) // a server without WithLane
+	return ctx, Term{cancel: cancel}
 }
 
-// end ends a term, and tells an err that its time was over from one that the client had gone.
-func (t term) end(w http.ResponseWriter, err error) error {
+// End ends a term, and tells an err that its time was over from one that the client had gone.
+func (t Term) End(w http.ResponseWriter, err error) error {
 	if t.lane == nil || !t.lane.end() {
 		return err
 	}
@@ -100,8 +99,8 @@ func (t term) end(w http.ResponseWriter, err error) error {
 	return err
 }
 
-// cut ends the context before its time; with a lane that is the connection's, which is good for nothing more then.
-func (t term) cut() {
+// Cut ends the context before its time; with a lane that is the connection's, which is good for nothing more then.
+func (t Term) Cut() {
 	if t.cancel != nil {
 		t.cancel()
 	} else {
@@ -109,7 +108,8 @@ func (t term) cut() {
 	}
 }
 
-func (t term) stop() {
+// Stop ends a term whose outcome nobody asks for.
+func (t Term) Stop() {
 	if t.cancel != nil {
 		t.cancel()
 	} else {
