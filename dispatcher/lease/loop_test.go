@@ -244,6 +244,48 @@ func TestLoopCallerLeaves(t *testing.T) {
 	})
 }
 
+// Who does not wait is told once, whatever comes first: the answer, the end of his context, or that of the loop.
+func TestLoopAskThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t)
+		l, stop := h.start(1)
+		h.written(l, entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 1, Attempt: 1, User: "u"})
+		type told struct {
+			leases int
+			err    error
+		}
+		ask := func(ctx context.Context, pilot string, wait time.Duration) chan told {
+			heard, a := make(chan told, 9), pullOf(pilot, 0)
+			a.Wait = wait
+			l.AskThen(ctx, a, func(out Answer, err error) { heard <- told{len(out.Leases), err} })
+			return heard
+		}
+		gone, goes := context.WithCancel(t.Context())
+		goes()
+		left, leaves := context.WithCancel(t.Context())
+		for i, c := range []struct {
+			heard  chan told
+			before func()
+			want   told
+		}{
+			{ask(gone, "gone", time.Hour), func() {}, told{0, context.Canceled}},
+			{ask(t.Context(), "a", time.Hour), func() { time.Sleep(time.Second) }, told{1, nil}},
+			{ask(left, "leaves", time.Hour), leaves, told{0, context.Canceled}},
+			{ask(t.Context(), "none", time.Second), func() { time.Sleep(time.Minute) }, told{0, nil}},
+			{ask(t.Context(), "waits", time.Hour), stop, told{0, ErrStopped}},
+			{ask(t.Context(), "late", time.Hour), func() {}, told{0, ErrStopped}},
+		} {
+			if c.before(); i == 5 {
+				c.heard = ask(t.Context(), "late", time.Hour)
+			}
+			synctest.Wait()
+			if got := <-c.heard; got != c.want || len(c.heard) > 0 {
+				t.Errorf("case %d: told %+v, want %+v; %d times more", i, got, c.want, len(c.heard))
+			}
+		}
+	})
+}
+
 // A daemon that drains lets no pull wait, wherever it waits: what comes then is for others.
 func TestLoopDrainEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
