@@ -107,7 +107,7 @@ func (x *exchange) over() {
 	if p == nil && x.parked {
 		return
 	}
-	cut := p != nil && x.s.panicked(x, p)
+	cut := p != nil && x.s.panicked(x, p) || x.parked // nobody would answer it
 	x.s.metrics.inFlight.Dec()
 	x.s.done(x, x.r, time.Since(x.began))
 	if cut {

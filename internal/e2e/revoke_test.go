@@ -38,7 +38,7 @@ queues: [{name: Q, slots: 2}]
 	submit(t, c, "A", 3, nil)
 	submit(t, c, "B", 1, nil)
 	var orders []string
-	eventually(t, 30*time.Second, "an order", func() bool {
+	eventually(t, 2*time.Minute, "an order", func() bool {
 		orders = ordered(t, c, held)
 		return len(orders) > 0
 	})
@@ -51,7 +51,7 @@ queues: [{name: Q, slots: 2}]
 		t.Fatalf("told %v again, want %v", again, orders)
 	}
 	pgtest.Age(t, db, "reclaims", "ordered_at", time.Hour)
-	eventually(t, 30*time.Second, "the lease is revoked", func() bool {
+	eventually(t, 2*time.Minute, "the lease is revoked", func() bool {
 		job, err := c.Job(t.Context(), victim.Job)
 		return err == nil && job.State == "ready" && job.Attempts[0].State == "revoked" && job.MaxAttempts-job.Attempt == 2
 	})
