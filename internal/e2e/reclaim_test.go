@@ -68,7 +68,7 @@ func TestReclaim(t *testing.T) {
 			}
 			submit(t, d.client, c.claimer, int64(c.n), nil)
 			ended := 0
-			eventually(t, 30*time.Second, fmt.Sprintf("%d jobs are reclaimed", c.n), func() bool {
+			eventually(t, 2*time.Minute, fmt.Sprintf("%d jobs are reclaimed", c.n), func() bool {
 				for _, token := range ordered(t, d.client, leases) {
 					give(t, d.client, leases[token])
 					delete(leases, token)
