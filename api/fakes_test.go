@@ -44,8 +44,11 @@ type fakeDispatcher struct {
 	claimFilter dispatcher.ClaimFilter
 }
 
-func (f *fakeDispatcher) PullThen(ctx context.Context, req dispatcher.PullRequest, then func(func() (dispatcher.PullReply, error))) {
-	go then(func() (dispatcher.PullReply, error) { return f.Pull(ctx, req) })
+func (f *fakeDispatcher) PullOrPark(ctx context.Context, req dispatcher.PullRequest, park func() func(func() (dispatcher.PullReply, error))) (
+	r dispatcher.PullReply, parked bool, err error,
+) {
+	go park()(func() (dispatcher.PullReply, error) { return f.Pull(ctx, req) })
+	return r, true, nil
 }
 
 func (f *fakeDispatcher) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {

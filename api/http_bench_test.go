@@ -59,8 +59,9 @@ type busy struct {
 	verdicts []dispatcher.Verdict
 }
 
-func (d *busy) PullThen(ctx context.Context, req dispatcher.PullRequest, then func(func() (dispatcher.PullReply, error))) {
-	then(func() (dispatcher.PullReply, error) { return d.Pull(ctx, req) })
+func (d *busy) PullOrPark(ctx context.Context, req dispatcher.PullRequest, _ func() func(func() (dispatcher.PullReply, error))) (dispatcher.PullReply, bool, error) {
+	reply, err := d.Pull(ctx, req)
+	return reply, false, err
 }
 
 func newBusy() *busy {

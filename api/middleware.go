@@ -115,18 +115,20 @@ func (x *exchange) over() {
 	}
 }
 
-// park leaves the exchange open when its handler returns, see door.Parker; nil: this connection cannot.
-func park(w http.ResponseWriter) (resume func(finish func())) {
-	x, ok := w.(*exchange)
-	if !ok {
-		return nil
+// parker is the exchange of a request that may be parked; nil: it may not.
+func parker(w http.ResponseWriter) *exchange {
+	if x, ok := w.(*exchange); ok {
+		if _, ok := x.ResponseWriter.(door.Parker); ok {
+			return x
+		}
 	}
-	of, ok := x.ResponseWriter.(door.Parker)
-	if !ok {
-		return nil
-	}
+	return nil
+}
+
+// park leaves the exchange open when its handler returns, see door.Parker.
+func (x *exchange) park() (resume func(finish func())) {
 	x.parked = true
-	goOn := of.Park()
+	goOn := x.ResponseWriter.(door.Parker).Park()
 	return func(finish func()) {
 		goOn(func() {
 			x.parked = false

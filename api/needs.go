@@ -15,7 +15,8 @@ import (
 // Dispatcher leases jobs and knows how things stand; *dispatcher.Dispatcher is one.
 type Dispatcher interface {
 	Pull(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
-	PullThen(ctx context.Context, req dispatcher.PullRequest, then func(outcome func() (dispatcher.PullReply, error)))
+	PullOrPark(ctx context.Context, req dispatcher.PullRequest, park func() (then func(outcome func() (dispatcher.PullReply, error)))) (
+		reply dispatcher.PullReply, parked bool, err error)
 	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
 	// LeaseQueues are the queues at which leases are, by lease; those that are over have no entry.
 	LeaseQueues(ctx context.Context, leases []string) (map[string]string, error)

@@ -24,7 +24,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := &pulling{s: s, w: w}
-	defer p.refused()
+	defer p.over()
 	req, body, err := decode(w, r, maxPull, readPull)
 	release(body)
 	if err == nil {
@@ -37,7 +37,7 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	p.taken, p.wait, p.began = true, req.WaitS, time.Now()
+	p.wait, p.began = req.WaitS, time.Now()
 	within := s.timeout + time.Duration(req.WaitS*float64(time.Second))
 	if req.WaitS > longWait {
 		extend(w, within+slack)
@@ -45,38 +45,50 @@ func (s *server) pull(w http.ResponseWriter, r *http.Request) {
 	ctx, term := door.Begin(r.Context(), within, s.timeout)
 	if p.term = term; req.WaitS > 0 {
 		p.waiting = s.wait(w, r, req.Queue, term)
-		if resume := park(w); resume != nil {
-			s.dispatcher.PullThen(ctx, *req, func(outcome func() (dispatcher.PullReply, error)) {
-				resume(func() { p.answer(outcome) })
-			})
-			return
-		}
 	}
-	p.answer(func() (dispatcher.PullReply, error) { return s.dispatcher.Pull(ctx, *req) })
+	if x := parker(w); x != nil && req.WaitS > 0 {
+		leases, parked, err := s.dispatcher.PullOrPark(ctx, *req, func() func(func() (dispatcher.PullReply, error)) { return p.park(x) })
+		if p.parked = parked; !parked {
+			p.answer(leases, err)
+		}
+		return
+	}
+	leases, err := s.dispatcher.Pull(ctx, *req)
+	p.answer(leases, err)
 }
 
 // pulling is a pull until it is answered.
 type pulling struct {
 	s       *server
 	w       http.ResponseWriter
-	taken   bool
 	wait    float64 // seconds
 	began   time.Time
 	term    door.Term
 	waiting *wait // nil: nobody looks after it
+	parked  bool
 }
 
-func (p *pulling) refused() {
-	if !p.taken {
+func (p *pulling) over() {
+	if !p.parked {
 		p.s.load.pulled()
+		p.term.Stop()
+		p.waiting.leave() //nolint:errcheck // end has asked for it, unless there was a panic
 	}
 }
 
-func (p *pulling) answer(outcome func() (dispatcher.PullReply, error)) {
-	defer p.s.load.pulled()
-	defer p.term.Stop()
-	defer p.waiting.leave() //nolint:errcheck // end has asked for it, unless there was a panic
-	leases, err := outcome()
+// park leaves the pull open until it is told what comes of it.
+func (p *pulling) park(x *exchange) func(outcome func() (dispatcher.PullReply, error)) {
+	resume := x.park()
+	return func(outcome func() (dispatcher.PullReply, error)) {
+		resume(func() {
+			p.parked = false
+			defer p.over()
+			p.answer(outcome())
+		})
+	}
+}
+
+func (p *pulling) answer(leases dispatcher.PullReply, err error) {
 	err = p.term.End(p.w, p.waiting.end(p.w, err))
 	if time.Since(p.began) > slack/100 {
 		extendWrite(p.w, slack)

@@ -21,23 +21,34 @@ import (
 // ErrUnknownQueue, ErrQueueClosed, a *job.FieldError, ErrRequestReused, ErrRequestOver, ErrStopping, or ErrUnavailable, or the error of a
 // database: then it is unknown whether a job was leased, and a repeat with the same request id tells.
 func (d *Dispatcher) Pull(ctx context.Context, req PullRequest) (PullReply, error) {
-	p, err := newPulling(ctx, d, req)
-	if err != nil {
-		return PullReply{}, err
-	}
-	return p.outcome(d.loop.Ask(p.ctx, p.ask))
+	reply, _, err := d.PullOrPark(ctx, req, nil)
+	return reply, err
 }
 
-// PullThen is Pull for who does not wait: then is told once, and has outcome called, which may take time, by a goroutine that may.
-func (d *Dispatcher) PullThen(ctx context.Context, req PullRequest, then func(outcome func() (PullReply, error))) {
+// PullOrPark is Pull that does not wait for long, if park is given: then it calls park and returns parked. What comes of the pull is told to
+// then, once: outcome, which may take time, is for a goroutine that may.
+func (d *Dispatcher) PullOrPark(ctx context.Context, req PullRequest, park func() (then func(outcome func() (PullReply, error)))) (
+	reply PullReply, parked bool, err error,
+) {
 	p, err := newPulling(ctx, d, req)
 	if err != nil {
-		then(func() (PullReply, error) { return PullReply{}, err })
-		return
+		return reply, false, err
 	}
-	d.loop.AskThen(p.ctx, p.ask, func(answer lease.Answer, err error) {
-		then(func() (PullReply, error) { return p.outcome(answer, err) })
-	})
+	var later func() func(lease.Answer, error)
+	if park != nil {
+		later = func() func(lease.Answer, error) {
+			then := park()
+			return func(answer lease.Answer, err error) {
+				then(func() (PullReply, error) { return p.outcome(answer, err) })
+			}
+		}
+	}
+	answer, parked, err := d.loop.AskOrPark(p.ctx, p.ask, later)
+	if parked {
+		return reply, true, nil
+	}
+	reply, err = p.outcome(answer, err)
+	return reply, false, err
 }
 
 // pulling is a pull from its request to its outcome.

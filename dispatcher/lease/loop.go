@@ -51,8 +51,9 @@ type Loop struct {
 
 // call is who waits for an answer.
 type call struct {
-	then func(Answer, error)
-	stop func() bool // ends the look at whether the caller has gone; nil: it looks itself
+	answer chan Answer         // has a place for it
+	then   func(Answer, error) // is told instead, when it is parked
+	stop   func() bool         // ends the look at whether the caller of one that is parked has gone
 }
 
 // NewLoop makes a Loop, which begins with Run.
@@ -78,51 +79,72 @@ func (l *Loop) wake() {
 	}
 }
 
+// patience is how long a goroutine waits with an ask that may be parked: grants take some milliseconds, long polls minutes.
+const patience = 50 * time.Millisecond
+
 // Ask waits for the answer to an ask. When ctx ends first, the caller of a pull counts as gone: what it was granted is returned, unless it had
 // a request id.
 func (l *Loop) Ask(ctx context.Context, a Ask) (Answer, error) {
-	answer := make(chan Answer, 1)
-	if !l.note(&a, &call{then: func(out Answer, err error) {
-		if err == nil {
-			answer <- out
-		}
-	}}) {
-		return Answer{}, ErrStopped
+	out, _, err := l.AskOrPark(ctx, a, nil)
+	return out, err
+}
+
+// AskOrPark is Ask that waits for patience only, if park is given. Then it calls park and returns parked: what comes of the ask is told to
+// then, once, which must not block.
+func (l *Loop) AskOrPark(ctx context.Context, a Ask, park func() (then func(Answer, error))) (out Answer, parked bool, err error) {
+	c := &call{answer: make(chan Answer, 1)}
+	if !l.note(&a, c) {
+		return out, false, ErrStopped
 	}
 	l.Tell(a)
+	var late <-chan time.Time
+	if park != nil {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
-	case out := <-answer:
-		return out, nil
+	case out := <-c.answer:
+		return out, false, nil
 	case <-l.done:
-		return Answer{}, ErrStopped
+		return out, false, ErrStopped
+	case <-late:
+		l.park(ctx, a, c, park())
+		return out, true, nil
 	case <-ctx.Done():
 	}
 	if !l.gone(a) {
 		select {
-		case out := <-answer: // it comes at the same moment: nobody reads it
+		case out := <-c.answer: // it came at the same moment: nobody reads it
 			l.giveBack(out)
-		case <-l.done:
+		default: // the loop has ended
 		}
 	}
-	return Answer{}, ctx.Err()
+	return out, false, ctx.Err()
 }
 
-// AskThen is Ask for who does not wait: then is told once, by the loop's own goroutine, and must not block.
-func (l *Loop) AskThen(ctx context.Context, a Ask, then func(Answer, error)) {
-	c := &call{then: then}
-	if !l.note(&a, c) {
-		then(Answer{}, ErrStopped)
+// park has then told what comes of a call.
+func (l *Loop) park(ctx context.Context, a Ask, c *call, then func(Answer, error)) {
+	l.mu.Lock()
+	waits := l.calls[a.Call.Number] == c
+	if waits {
+		c.then = then
+		c.stop = context.AfterFunc(ctx, func() {
+			if l.gone(a) {
+				then(Answer{}, ctx.Err())
+			}
+		})
+	}
+	l.mu.Unlock()
+	if waits {
 		return
 	}
-	stop := context.AfterFunc(ctx, func() {
-		if l.gone(a) {
-			then(Answer{}, ctx.Err())
-		}
-	})
-	l.mu.Lock()
-	c.stop = stop
-	l.mu.Unlock()
-	l.Tell(a)
+	select {
+	case out := <-c.answer: // it came at the same moment
+		then(out, nil)
+	default:
+		then(Answer{}, ErrStopped)
+	}
 }
 
 // note gives an ask its number, and notes who is told; false: the loop has ended.
@@ -174,7 +196,9 @@ func (l *Loop) Run(ctx context.Context) {
 		l.mu.Unlock()
 		close(l.done)
 		for _, c := range calls {
-			c.then(Answer{}, ErrStopped)
+			if c.then != nil {
+				c.then(Answer{}, ErrStopped)
+			}
 		}
 		all.Wait()
 	}()
@@ -248,13 +272,16 @@ func (l *Loop) reply(a Answer) {
 	l.mu.Lock()
 	c := l.calls[a.Call.Number]
 	delete(l.calls, a.Call.Number)
+	parked := c != nil && c.then != nil
+	if c != nil && !parked {
+		c.answer <- a
+	}
 	l.mu.Unlock()
-	if c == nil {
+	switch {
+	case c == nil:
 		l.giveBack(a)
-		return
-	}
-	if c.stop != nil {
+	case parked:
 		c.stop()
+		c.then(a, nil)
 	}
-	c.then(a, nil)
 }

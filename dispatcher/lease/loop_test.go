@@ -244,8 +244,8 @@ func TestLoopCallerLeaves(t *testing.T) {
 	})
 }
 
-// Who does not wait is told once, whatever comes first: the answer, the end of his context, or that of the loop.
-func TestLoopAskThen(t *testing.T) {
+// Who parks his ask is told once, whatever comes first: the answer, the end of his context, or that of the loop.
+func TestLoopAskOrPark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t)
 		l, stop := h.start(1)
@@ -257,7 +257,10 @@ func TestLoopAskThen(t *testing.T) {
 		ask := func(ctx context.Context, pilot string, wait time.Duration) chan told {
 			heard, a := make(chan told, 9), pullOf(pilot, 0)
 			a.Wait = wait
-			l.AskThen(ctx, a, func(out Answer, err error) { heard <- told{len(out.Leases), err} })
+			then := func(out Answer, err error) { heard <- told{len(out.Leases), err} }
+			if out, parked, err := l.AskOrPark(ctx, a, func() func(Answer, error) { return then }); !parked {
+				then(out, err)
+			}
 			return heard
 		}
 		gone, goes := context.WithCancel(t.Context())

@@ -112,7 +112,7 @@ func (t Term) Cut() {
 func (t Term) Stop() {
 	if t.cancel != nil {
 		t.cancel()
-	} else {
+	} else if t.lane != nil { // it has begun
 		t.lane.end()
 	}
 }
