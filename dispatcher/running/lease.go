@@ -31,10 +31,10 @@ type Order struct {
 // Leases are all that run, by job.
 type Leases struct {
 	slab     slab.Map[Run, *Run]
+	requests map[entry.ID][]int64 // jobs that each was granted, in their order
 	orders   map[int64]Order
 	tasks    map[int64]*task
 	names    names // of pilots and nodes
-	requests names // their bytes; "": none
 }
 
 // Run is Lease as it is kept: a million of them are to take little memory, and no pointers that the collector would follow. It is another's when
@@ -45,7 +45,8 @@ type Run struct {
 	Task    int64
 	Place   int64 // where the job stands when it comes back,
 	Units   shares.Units
-	since   int64 // milliseconds of Unix time; negative: its pilot began to run it then
+	since   int64 // milliseconds of Unix time
+	request entry.ID
 	Attempt int32
 	Shape   int32
 	Share   shares.ShareID // that pays
@@ -53,7 +54,7 @@ type Run struct {
 	Queue   shares.QueueID
 	pilot   int32 // among names
 	node    int32
-	request int32 // among requests
+	started bool
 }
 
 // Key is the job.
@@ -61,7 +62,7 @@ func (l *Run) Key() int64 { return l.Job }
 
 // New has no leases.
 func New() *Leases {
-	return &Leases{orders: map[int64]Order{}, tasks: map[int64]*task{}, names: newNames(), requests: newNames()}
+	return &Leases{requests: map[entry.ID][]int64{}, orders: map[int64]Order{}, tasks: map[int64]*task{}, names: newNames()}
 }
 
 // Add adds that of a grant that was made now; the user is that of its task.
@@ -72,13 +73,15 @@ func (ls *Leases) Add(g entry.Granted, user string, now time.Time) {
 		ls.tasks[g.Task] = t
 	}
 	t.n++
-	r := Run{Job: g.Job, Nonce: g.Nonce, Task: g.Task, since: now.UnixMilli(), Place: g.Place, Units: g.Units, Attempt: g.Attempt, Shape: g.Shape,
-		Share: g.Share, Home: g.Share, Queue: g.Queue, pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node), request: ls.requests.keep(nameOf(g.Request))}
+	r := Run{Job: g.Job, Nonce: g.Nonce, Task: g.Task, since: now.UnixMilli(), Place: g.Place, Units: g.Units, request: g.Request, Attempt: g.Attempt,
+		Shape: g.Shape, Share: g.Share, Home: g.Share, Queue: g.Queue, pilot: ls.names.keep(g.Pilot), node: ls.names.keep(g.Node)}
 	ls.slab.Put(r)
-	for _, of := range []*name{&ls.names.all[r.node], &ls.requests.all[r.request]} {
-		if of.text != "" {
-			of.jobs = append(of.jobs, g.Job)
-		}
+	if g.Node != "" {
+		n := &ls.names.all[r.node]
+		n.jobs = append(n.jobs, g.Job)
+	}
+	if g.Request != (entry.ID{}) {
+		ls.requests[g.Request] = append(ls.requests[g.Request], g.Job)
 	}
 }
 
@@ -105,7 +108,7 @@ func (ls *Leases) User(l *Run) string { return ls.tasks[l.Task].user }
 func (ls *Leases) Pilot(l *Run) string { return ls.names.all[l.pilot].text }
 
 // Since is when its pilot began to run it; before that, when it was granted.
-func (l *Run) Since() time.Time { return time.UnixMilli(max(l.since, -l.since)) }
+func (l *Run) Since() time.Time { return time.UnixMilli(l.since) }
 
 // Killed says whether nobody wants a job that has a lease.
 func (ls *Leases) Killed(job int64) bool {
@@ -122,9 +125,7 @@ func (ls *Leases) Run(job int64) *Run { return ls.slab.Get(job) }
 func (ls *Leases) Restore(l Lease, since time.Time) {
 	ls.Add(l.Granted, l.User, since)
 	r := ls.Run(l.Job)
-	if l.Started {
-		r.since = -r.since
-	}
+	r.started = l.Started
 	if l.Home != 0 {
 		r.Home = l.Home
 	}
@@ -154,12 +155,8 @@ func (ls *Leases) Drop(l *Run) {
 		n.jobs[i] = n.jobs[last]
 		n.jobs = n.jobs[:last]
 	}
-	if of := &ls.requests.all[l.request]; of.text != "" {
-		of.jobs = slices.DeleteFunc(of.jobs, func(other int64) bool { return other == job })
-	}
 	ls.names.drop(l.pilot)
 	ls.names.drop(l.node)
-	ls.requests.drop(l.request)
 	if t := ls.tasks[l.Task]; t.n == 1 {
 		delete(ls.tasks, l.Task)
 	} else {
@@ -170,6 +167,15 @@ func (ls *Leases) Drop(l *Run) {
 	}
 	ls.slab.Drop(job)
 	delete(ls.orders, job)
+	if l.request == (entry.ID{}) {
+		return
+	}
+	jobs := ls.requests[l.request]
+	if i := slices.Index(jobs, job); len(jobs) > 1 {
+		ls.requests[l.request] = slices.Delete(jobs, i, i+1)
+		return
+	}
+	delete(ls.requests, l.request)
 }
 
 // Start notes that the pilot runs the attempt from now on.
@@ -178,7 +184,7 @@ func (ls *Leases) Start(e entry.Started, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("started: %w", err)
 	}
-	l.since = -now.UnixMilli()
+	l.started, l.since = true, now.UnixMilli()
 	return nil
 }
 
@@ -204,8 +210,8 @@ func (ls *Leases) Of(job int64) (Lease, bool) {
 }
 
 func (ls *Leases) show(l *Run) Lease {
-	shown := Lease{User: ls.User(l), Started: l.since < 0, Home: l.Home, Granted: entry.Granted{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce, Task: l.Task, Share: l.Share,
-		Shape: l.Shape, Place: l.Place, Queue: l.Queue, Units: l.Units, Pilot: ls.Pilot(l), Node: ls.names.all[l.node].text, Request: ls.requestOf(l)}}
+	shown := Lease{User: ls.User(l), Started: l.started, Home: l.Home, Granted: entry.Granted{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce, Task: l.Task, Share: l.Share,
+		Shape: l.Shape, Place: l.Place, Queue: l.Queue, Units: l.Units, Pilot: ls.Pilot(l), Node: ls.names.all[l.node].text, Request: l.request}}
 	if order, ok := ls.orders[l.Job]; ok {
 		shown.Order = &order
 	}
@@ -247,12 +253,15 @@ func (ls *Leases) OfTask(id, low, high int64) iter.Seq[int64] {
 
 // At are the jobs that run at a node, of whatever queue.
 func (ls *Leases) At(node string) []int64 {
-	return ls.names.jobs(node)
+	if at, ok := ls.names.at[node]; ok {
+		return ls.names.all[at].jobs
+	}
+	return nil
 }
 
 // Answered are the leases of a request, in the order of its grants.
 func (ls *Leases) Answered(request entry.ID) (list []Lease) {
-	for _, job := range ls.requests.jobs(nameOf(request)) {
+	for _, job := range ls.requests[request] {
 		list = append(list, ls.show(ls.Run(job)))
 	}
 	return list

@@ -1,7 +1,5 @@
 package running
 
-import "github.com/divvyhq/divvy/dispatcher/entry"
-
 // names keeps each text once, as long as somebody has it.
 type names struct {
 	at   map[string]int32
@@ -12,7 +10,7 @@ type names struct {
 type name struct {
 	text string
 	n    int
-	jobs []int64 // of a node: that run there; of a request: that it was granted, in their order
+	jobs []int64 // of a node: that run there
 }
 
 func newNames() names { return names{at: map[string]int32{}} }
@@ -38,25 +36,4 @@ func (ns *names) drop(at int32) {
 		*n = name{}
 		ns.free = append(ns.free, at)
 	}
-}
-
-// jobs are those of a text that somebody has.
-func (ns *names) jobs(text string) []int64 {
-	if at, ok := ns.at[text]; ok {
-		return ns.all[at].jobs
-	}
-	return nil
-}
-
-// nameOf is a request among names.
-func nameOf(id entry.ID) string {
-	if id == (entry.ID{}) {
-		return ""
-	}
-	return string(id[:])
-}
-
-func (ls *Leases) requestOf(l *Run) (id entry.ID) {
-	copy(id[:], ls.requests.all[l.request].text)
-	return id
 }
