@@ -96,7 +96,7 @@ func (l *leader) land(at time.Time) {
 	f := l.flight
 	f.batch.At = at
 	l.committed(f.batch, l.now)
-	l.push(l.peers, f.batch)
+	l.push(f.batch)
 	l.outbox.committed(&f.beside)
 	l.flight, l.confirmed = nil, max(l.confirmed, f.began)
 	if l.now-f.began >= l.cfg.Timing.Stopped {

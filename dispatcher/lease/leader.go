@@ -12,8 +12,7 @@ import (
 type leader struct {
 	*desk
 	*replica
-	cfg   *Config
-	peers []int64
+	cfg *Config
 
 	flight *flight // the append in flight; nil: none
 	next   flight  // what is decided meanwhile

@@ -69,6 +69,11 @@ func (n *Node) Step(now time.Duration, events ...Event) []Effect {
 		n.take(e)
 	}
 	n.pass()
+	pause := n.cfg.Timing.Push
+	if n.lead == nil { // nothing more comes
+		pause = 0
+	}
+	n.spread(n.peers, pause)
 	return n.end()
 }
 
@@ -116,9 +121,7 @@ func (n *Node) take(e Event) {
 			}
 		}
 		n.peers = e.Daemons
-		if n.lead != nil {
-			n.lead.peers = n.peers
-		} else if n.replica != nil {
+		if n.lead == nil && n.replica != nil {
 			n.turns.resume()
 		}
 	case Drain:
@@ -236,12 +239,11 @@ func (n *Node) appended(e Appended) {
 		c.batch.At = e.At
 		n.claim = nil
 		if n.apply(c.batch) && Wishes(c.batch) {
-			n.push(n.peers, c.batch)
+			n.push(c.batch)
 		} else if n.replica != nil {
 			n.lead = lead(&n.desk, n.replica, &n.cfg, c.began)
-			n.lead.peers = n.peers
 			n.abroad.fail(&n.desk)
-			n.push(n.peers, c.batch)
+			n.push(c.batch)
 			n.turns.serve()
 		}
 	case e.Err == nil:

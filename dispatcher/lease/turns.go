@@ -159,7 +159,7 @@ func (t *turn) heed(batches []entry.Batch) bool {
 			return false
 		}
 		t.committed(b, t.now)
-		t.push(t.peers, b)
+		t.push(b)
 		for i := range t.held {
 			if h := &t.held[i]; h.seq > before {
 				h.seq++
