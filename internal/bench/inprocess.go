@@ -57,7 +57,7 @@ func (s *stage) inProcess(ctx context.Context, chosen selection) (err error) {
 	}
 	if p.old != nil {
 		f := newSeries("PanDA's way", "jobs/s", p.pandas)
-		s.figure(atLeast("S10", "ratio", mine[0].Median/f.Median, 500, append(mine, f, newSeries("p99 of PanDA's way", "ms", p.slow))...))
+		s.figure(atLeast("S10", "ratio", mine[0].Median/f.Median, 1000, append(mine, f, newSeries("p99 of PanDA's way", "ms", p.slow))...))
 	}
 	return nil
 }

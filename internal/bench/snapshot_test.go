@@ -111,7 +111,7 @@ func TestRenewedIsChecked(t *testing.T) {
 	for _, f := range s.report.Figures {
 		lines = append(lines, f.Line())
 	}
-	want := "[S7 ratio 0.60 target 0.50 ok S7 renewed_per_s 16000 target 16666 below S7 renewed_latest_s 31.0 target 30.0 below S6 ratio 0.60 target 0.70 below S6 p99_ratio 2.0 target 3.0 ok]"
+	want := "[S7 ratio 0.60 target 0.80 below S7 renewed_per_s 16000 target 16666 below S7 renewed_p99_ms 3.0 target 10.0 ok S7 renewed_latest_s 31.0 target 30.0 below S6 ratio 0.60 target 0.70 below S6 p99_ratio 2.0 target 3.0 ok]"
 	if got := fmt.Sprint(lines); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
