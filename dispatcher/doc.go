@@ -8,7 +8,7 @@
 //
 //  1. The log is the only thing that Pull, Renew and Finish write, and what stands beside it: texts of attempts. Whoever has anything else for
 //     it writes a row of the outbox, and says Written.
-//  2. A daemon starts from what is folded: restore reads it in one snapshot, and the loop reads the log from there on.
+//  2. A daemon starts from what is folded: package start reads it in one snapshot, and the loop reads the log from there on.
 //  3. An error of the database is never "no job": asks are answered Unavailable.
 //
 // # The hot path
