@@ -23,7 +23,7 @@ func (f JobFilter) limit() int {
 
 // ids runs a statement that returns ids.
 func (r *Reader) ids(ctx context.Context, verb string, args pg.Args) ([]int64, error) {
-	return collectTo(ctx, r, statement{verb, args}, pgx.RowTo[int64])
+	return pg.CollectTo(ctx, pgx.RowTo[int64], r.cfg.DB, query[verb], args)
 }
 
 // listed looks a page up. Jobs that have left the state since their ids were found are left out.
@@ -182,7 +182,7 @@ func (r *Reader) allOver(ctx context.Context, c JobChoice, states []string) (ids
 
 // Metadata returns what payloads of a task's finished jobs reported, of at most n jobs by rising id behind after.
 func (r *Reader) Metadata(ctx context.Context, task, after int64, n int) ([]JobMetadata, error) {
-	return collect[JobMetadata](ctx, r, "metadata", pg.Args{"task": task, "after": after, "n": n})
+	return pg.Collect[JobMetadata](ctx, r.cfg.DB, query["metadata"], pg.Args{"task": task, "after": after, "n": n})
 }
 
 // LeasedJobs lists jobs that pilots have, of a user, of a share and those below it, at a queue, by ascending id. next is the After
@@ -204,7 +204,8 @@ func (r *Reader) leasedIDs(ctx context.Context, f JobFilter, n, most int) (ids [
 		ID     int64
 		Looked *int64
 	}
-	rows, err := collect[found](ctx, r, "leased", pg.Args{"user": f.User, "share": f.Share, "queue": f.Queue, "after": f.After, "n": n, "most": most})
+	args := pg.Args{"user": f.User, "share": f.Share, "queue": f.Queue, "after": f.After, "n": n, "most": most}
+	rows, err := pg.Collect[found](ctx, r.cfg.DB, query["leased"], args)
 	if err != nil {
 		return nil, 0, err
 	}
