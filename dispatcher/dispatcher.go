@@ -18,7 +18,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
-	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/dispatcher/rules"
@@ -104,7 +103,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Fold: background{d}.catchUp, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
+	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Fold: d.catchUp, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
 		Count: d.meter.Count})
 	d.Reads = newReads(d)
 	if cfg.End == nil {
@@ -122,8 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
 		End: cfg.End, Alone: cfg.Alone, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
 	d.eye.loop = d.loop
-	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, fold: background{d}.catchUp, book: d.Book,
-		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}
+	d.Verbs = &Verbs{d}
 	var err error
 	if d.steps, err = (background{d}).list(); err == nil && cfg.Metrics != nil {
 		err = cfg.Metrics.Register(d.meter)

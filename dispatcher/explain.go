@@ -56,7 +56,7 @@ func (r *Reads) explain(ctx context.Context, job int64) (e explain.Explanation, 
 // surroundings are what an explanation goes by beside the machine.
 func (r *Reads) surroundings(ctx context.Context) (m explain.Moment, err error) {
 	m.Holes = r.black(ctx)
-	m.Ends, err = rules.EndRates(ctx, r.db)
+	m.Ends, err = rules.EndRates(ctx, r.d.cfg.Pool)
 	return m, err
 }
 
@@ -66,7 +66,7 @@ func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := collect[facts](ctx, r.db, "subject", pg.Args{"job": job})
+	rows, err := pg.Collect[facts](ctx, r.d.cfg.Pool, query["subject"], pg.Args{"job": job})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision,
 	}
 	out.WaitedS = max(0, a.ClaimedAt.Sub(out.ReadyAt).Seconds())
 	type row struct{ Version int64 }
-	version, err := collect[row](ctx, r.db, "version_at", pg.Args{"at": a.ClaimedAt})
+	version, err := pg.Collect[row](ctx, r.d.cfg.Pool, query["version_at"], pg.Args{"at": a.ClaimedAt})
 	if err != nil {
 		return nil, err
 	}

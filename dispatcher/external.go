@@ -23,7 +23,7 @@ func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, u
 			return job.Wrong(field, n, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
 		}
 	}
-	of, id, err := v.site.supply(name, queue)
+	of, id, err := v.d.site.supply(name, queue)
 	if err != nil {
 		return err
 	}
@@ -63,17 +63,4 @@ func (s *site) supply(name, queue string) (of shares.Resource, id shares.QueueID
 		return of, 0, nil
 	}
 	return of, q.ID, nil
-}
-
-// named is a queue by its name, whatever its state.
-func (s *site) named(name string) (q shares.Queue, err error) {
-	x := s.now.Load()
-	if x == nil {
-		return q, ErrUnavailable
-	}
-	q, ok := x.named[name]
-	if !ok {
-		return q, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, name, x.names())
-	}
-	return q, nil
 }

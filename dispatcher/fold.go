@@ -69,21 +69,16 @@ func (b background) fold(ctx context.Context) (n int, err error) {
 const foldedWithin = 3 * time.Second
 
 // catchUp folds what the machine has, but does not wait for a fold of others that is late.
-func (b background) catchUp(ctx context.Context) error {
-	for news, end := b.eye.news.Load(), time.Now().Add(foldedWithin); ; {
-		if at := b.brake.position(); at != nil && at.Seq >= news || time.Now().After(end) {
-			return nil
+func (d *Dispatcher) catchUp(ctx context.Context) error {
+	news, end := d.eye.news.Load(), time.Now().Add(foldedWithin)
+	return poll(ctx, func() (bool, error) {
+		for {
+			if at := d.brake.position(); at != nil && at.Seq >= news || time.Now().After(end) {
+				return true, nil
+			}
+			if n, err := d.Fold(ctx, foldBatches); n == 0 || err != nil {
+				return false, err
+			}
 		}
-		switch n, err := b.Fold(ctx, foldBatches); {
-		case err != nil:
-			return err
-		case n > 0:
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(awaitEvery):
-		}
-	}
+	})
 }

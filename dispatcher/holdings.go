@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
@@ -80,21 +79,18 @@ func (d *Dispatcher) heldNow(ctx context.Context, jobs []int64) (held []holding,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: this daemon does not follow the log", ErrUnavailable))
 	defer cancel()
-	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
+	err = poll(ctx, func() (bool, error) {
 		err := d.eye.machine(ctx, func(m *machine.Machine) {
 			if at, _ := m.Stand(); at >= answer.Seq {
 				held = leasesOf(m, jobs, answer.Seen)
 			}
 		})
-		if held != nil || err != nil && !errors.Is(err, ErrUnavailable) {
-			return held, err
+		if errors.Is(err, ErrUnavailable) {
+			err = nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(pause):
-		}
-	}
+		return held != nil, err
+	})
+	return held, err
 }
 
 func leasesOf(m *machine.Machine, jobs []int64, seen []lease.Seen) []holding {
@@ -134,7 +130,7 @@ func (d *Dispatcher) without(ctx context.Context, jobs []int64) (map[int64]looku
 		return nil, err
 	}
 	if behind {
-		err := d.Verbs.fold(ctx)
+		err := d.catchUp(ctx)
 		if err == nil {
 			by, err = d.Reader.Stand(ctx, jobs)
 		}

@@ -30,7 +30,7 @@ func (v *Verbs) Late(ctx context.Context, of lookup.HeldJob, said Result) (noted
 	args := pg.Args{"job": of.Job, "attempt": int32(of.Attempt), "outcome": letter, "said": string(said.Outcome),
 		"report": packReport(map[string]any{lateField: word})}
 	for range 2 {
-		tag, err := v.db.Exec(ctx, query["note_late"], args)
+		tag, err := v.d.cfg.Pool.Exec(ctx, query["note_late"], args)
 		if err != nil || tag.RowsAffected() > 0 {
 			return err == nil, wrap("late", err)
 		}
@@ -51,11 +51,11 @@ func wrap(what string, err error) error {
 // foldEnd brings an end that the machine knows into the tables. An attempt that still runs is left.
 func (v *Verbs) foldEnd(ctx context.Context, of lookup.HeldJob) error {
 	runs := false
-	if err := v.eye.machine(ctx, func(m *machine.Machine) {
+	if err := v.d.eye.machine(ctx, func(m *machine.Machine) {
 		l, ok := m.Lease(of.Job)
 		runs = ok && int(l.Attempt) == of.Attempt
 	}); err != nil || runs {
 		return err
 	}
-	return v.fold(ctx)
+	return v.d.catchUp(ctx)
 }

@@ -48,20 +48,26 @@ func (s *site) queue(id shares.QueueID) (q shares.Queue, ok bool) {
 	return q, ok
 }
 
-// open is a queue by its name that takes jobs.
-func (s *site) open(name string) (q shares.Queue, err error) {
+// named is a queue by its name, whatever its state.
+func (s *site) named(name string) (q shares.Queue, err error) {
 	x := s.now.Load()
 	if x == nil {
 		return q, ErrUnavailable // nothing is read yet
 	}
 	q, ok := x.named[name]
-	switch {
-	case !ok:
+	if !ok {
 		return q, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, name, x.names())
-	case q.State != shares.Online && q.State != shares.Test:
-		return q, ErrQueueClosed
 	}
 	return q, nil
+}
+
+// open is a queue by its name that takes jobs.
+func (s *site) open(name string) (q shares.Queue, err error) {
+	q, err = s.named(name)
+	if err == nil && q.State != shares.Online && q.State != shares.Test {
+		return q, ErrQueueClosed
+	}
+	return q, err
 }
 
 // names lists the queues for an error message.
@@ -84,8 +90,8 @@ func (s *site) version(number int64) *shares.Version {
 	return nil
 }
 
-// inForce is the version in force; nil: none is known.
-func (s *site) inForce() *shares.Version {
+// current is the version in force; nil: nothing is read yet.
+func (s *site) current() *shares.Version {
 	if x := s.now.Load(); x != nil {
 		return &x.version
 	}
@@ -111,12 +117,4 @@ func polled(m lease.Machine) (list []shares.QueueID) {
 		}
 	}
 	return list
-}
-
-// current is the version in force; nil: nothing is read yet.
-func (s *site) current() *shares.Version {
-	if x := s.now.Load(); x != nil {
-		return &x.version
-	}
-	return nil
 }

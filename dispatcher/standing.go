@@ -25,7 +25,7 @@ func (r *Reads) Outlook(ctx context.Context) explain.Standing {
 	ctx, cancel := context.WithTimeout(ctx, outlookWithin)
 	defer cancel()
 	var m explain.Moment
-	if ends, err := rules.EndRates(ctx, r.db); err == nil {
+	if ends, err := rules.EndRates(ctx, r.d.cfg.Pool); err == nil {
 		m.Ends = ends
 	}
 	var heads []int64
@@ -43,7 +43,7 @@ func (r *Reads) waited(ctx context.Context, jobs []int64) map[int64]float64 {
 		ID      int64
 		Seconds float64
 	}
-	rows, err := collect[row](ctx, r.db, "waited", pg.Args{"jobs": jobs})
+	rows, err := pg.Collect[row](ctx, r.d.cfg.Pool, query["waited"], pg.Args{"jobs": jobs})
 	if err != nil {
 		return nil
 	}

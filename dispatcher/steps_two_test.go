@@ -70,7 +70,7 @@ func TestStepsOfTwo(t *testing.T) {
 		}
 	}
 	waitFor(t, func() bool { // the tables of the daemon that is left know all
-		rows, _, err := second.Verbs.jobs.TaskJobs(ctx, lookup.JobFilter{Task: 1, State: "cancelled"})
+		rows, _, err := second.Reader.TaskJobs(ctx, lookup.JobFilter{Task: 1, State: "cancelled"})
 		return err == nil && len(rows) == 20
 	})
 	waitFor(t, second.eye.leads)

@@ -45,7 +45,7 @@ type kindRow struct {
 }
 
 func (r *Reads) kinds(ctx context.Context, task int64) ([]kindRow, error) {
-	return collect[kindRow](ctx, r.db, "kinds", pg.Args{"task": task, "most": explain.MostCounted})
+	return pg.Collect[kindRow](ctx, r.d.cfg.Pool, query["kinds"], pg.Args{"task": task, "most": explain.MostCounted})
 }
 
 // ExplainTask says why no more of a task runs: what it waits for, or what keeps the job that is to start next, or a piece of it where none is
@@ -66,7 +66,7 @@ func (r *Reads) ExplainTask(ctx context.Context, task int64) (e explain.TaskExpl
 }
 
 func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubject, error) {
-	rows, err := collect[taskFacts](ctx, r.db, "task", pg.Args{"task": task, "most": explain.MostCounted})
+	rows, err := pg.Collect[taskFacts](ctx, r.d.cfg.Pool, query["task"], pg.Args{"task": task, "most": explain.MostCounted})
 	if err != nil {
 		return nil, err
 	}

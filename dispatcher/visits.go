@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -168,7 +169,7 @@ func (r *Reads) QueuesLately(name string) []QueueLately {
 		Failed int64
 	}
 	ends := map[shares.QueueID]row{}
-	rows, _ := collect[row](ctx, r.db, "ended_lately", nil) // without an answer: none are known
+	rows, _ := pg.Collect[row](ctx, r.d.cfg.Pool, query["ended_lately"]) // without an answer: none are known
 	for _, e := range rows {
 		ends[e.Queue] = e
 	}
