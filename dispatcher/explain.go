@@ -5,29 +5,22 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // facts are what tables have of a job that is explained.
 type facts struct {
-	TaskID     int64
-	ShareID    shares.ShareID
-	ShapeID    int32
-	Priority   int
-	MadeAt     time.Time
-	Place      int64
-	Placed     bool
-	Waits      bool
-	DueAt      *time.Time
-	Split      bool
-	Claims     []int64
-	TaskState  string
-	TaskReason string
-	UserName   string
+	explain.Subject
+	Priority int
+	MadeAt   time.Time
+	Placed   bool
+	Waits    bool
+	Held     []int64 // claims
 }
 
 // Explain says why a job waits, or why it was given its slot; lookup.ErrNoJob when no job has the id. It costs a handful of short reads, and
@@ -66,24 +59,23 @@ func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := pg.Collect[facts](ctx, r.d.cfg.Pool, query["subject"], pg.Args{"job": job})
+	rows, err := pg.CollectTo(ctx, pgx.RowToStructByNameLax[facts], r.d.cfg.Pool, query["subject"], pg.Args{"job": job})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: %d", lookup.ErrNoJob, job)
 	}
-	f := &rows[0]
-	s := &explain.Subject{Job: job, Task: f.TaskID, Share: f.ShareID, Path: j.Share, Shape: f.ShapeID, State: j.State, Place: f.Place, Inputs: j.Inputs,
-		TaskState: f.TaskState, TaskReason: f.TaskReason, User: f.UserName, TryAt: f.DueAt, Judged: f.DueAt != nil, Split: f.Split}
-	if f.Waits && f.DueAt == nil {
+	f, s := &rows[0], &rows[0].Subject
+	s.Job, s.Path, s.State, s.Inputs, s.Judged = job, j.Share, j.State, j.Inputs, s.TryAt != nil
+	if f.Waits && s.TryAt == nil {
 		now := time.Now()
 		s.TryAt = &now
 	}
 	if !f.Placed {
 		s.Place = r.place(ctx, f)
 	}
-	if s.Claims, err = r.ClaimsOf(ctx, f.Claims); err != nil {
+	if s.Claims, err = r.ClaimsOf(ctx, f.Held); err != nil {
 		return nil, err
 	}
 	if j.State != "ready" && j.State != "waiting" {
@@ -96,7 +88,7 @@ func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error
 func (r *Reads) place(ctx context.Context, f *facts) int64 {
 	place := -int64(f.Priority)
 	_ = r.see(ctx, explain.Moment{}, func(m explain.Moment) { // without an answer: as without aging
-		if node, ok := m.View.Site.Tree.ByID(f.ShareID); ok {
+		if node, ok := m.View.Site.Tree.ByID(f.Share); ok {
 			place = m.View.Site.Tree.Nodes[node].Plan.Aging.Place(f.Priority, f.MadeAt)
 		}
 	})

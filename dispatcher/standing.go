@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -58,6 +59,13 @@ func (r *Reads) waited(ctx context.Context, jobs []int64) map[int64]float64 {
 func (r *Reads) Queues() (list []explain.QueueStanding) {
 	list = []explain.QueueStanding{}
 	r.now(explain.Moment{Holes: r.black(context.Background())}, func(m explain.Moment) { list = m.Queues() })
+	return list
+}
+
+// GangHolds lists the nodes of which this daemon holds slots for gangs.
+func (r *Reads) GangHolds() (list []GangHold) {
+	list = []GangHold{}
+	r.now(explain.Moment{}, func(m explain.Moment) { list = append(list, holdings.GangHolds(m)...) })
 	return list
 }
 

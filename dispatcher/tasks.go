@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -17,23 +19,13 @@ var ErrNoTask = errors.New("no such task")
 
 // taskFacts are what tables have of a task that is explained.
 type taskFacts struct {
-	ID       int64
-	State    string
-	Reason   string
+	explain.TaskSubject
 	UserName string
 	ShareID  shares.ShareID
-	Share    string
-	Priority int
-	ToCome   int64
-	Ready    int64
-	Leased   int64
-	Over     bool
 	First    *int64 // job
-	Cut      bool
 	// Pieces of other tasks of the share that become jobs before its own, by shape; 0 where that is not known.
 	AheadShapes []int32
 	AheadPieces []int64
-	More        bool // and others, that were not counted
 }
 
 // kindRow is jobs of a task that are alike.
@@ -66,16 +58,14 @@ func (r *Reads) ExplainTask(ctx context.Context, task int64) (e explain.TaskExpl
 }
 
 func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubject, error) {
-	rows, err := pg.Collect[taskFacts](ctx, r.d.cfg.Pool, query["task"], pg.Args{"task": task, "most": explain.MostCounted})
+	rows, err := pg.CollectTo(ctx, pgx.RowToStructByNameLax[taskFacts], r.d.cfg.Pool, query["task"], pg.Args{"task": task, "most": explain.MostCounted})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: %d", ErrNoTask, task)
 	}
-	f := &rows[0]
-	t := &explain.TaskSubject{Task: f.ID, Share: f.Share, State: f.State, Reason: f.Reason, ToCome: f.ToCome, Ready: f.Ready, Leased: f.Leased,
-		Priority: f.Priority, Over: f.Over, Cut: f.Cut, More: f.More}
+	f, t := &rows[0], &rows[0].TaskSubject
 	for i, shape := range f.AheadShapes {
 		t.Ahead = append(t.Ahead, explain.PiecesAhead{Shape: shape, Pieces: f.AheadPieces[i]})
 	}
@@ -86,7 +76,7 @@ func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubje
 	case f.ToCome > 0 && f.ShareID != 0:
 		var kinds []kindRow
 		if kinds, err = r.kinds(ctx, task); err == nil && len(kinds) > 0 {
-			t.Piece = &explain.Subject{Task: f.ID, Share: f.ShareID, Path: f.Share, Shape: kinds[0].ShapeID, User: f.UserName}
+			t.Piece = &explain.Subject{Task: task, Share: f.ShareID, Path: f.Share, Shape: kinds[0].ShapeID, User: f.UserName}
 		}
 	}
 	return t, err

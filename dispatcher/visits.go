@@ -21,13 +21,7 @@ type visits struct {
 	waiting int
 	given   parts // pulls that got jobs
 	pilots  map[string]visit
-	nodes   map[string]slots // of pulls that wait
-}
-
-// slots are pulls that wait at a node.
-type slots struct {
-	n     int
-	cores int64
+	nodes   map[string]explain.Waits // of pulls that wait
 }
 
 // visit is the last pull of a pilot.
@@ -46,7 +40,7 @@ const (
 func (l *lately) at(id shares.QueueID) *visits {
 	v := l.queues[id]
 	if v == nil {
-		v = &visits{pilots: map[string]visit{}, nodes: map[string]slots{}}
+		v = &visits{pilots: map[string]visit{}, nodes: map[string]explain.Waits{}}
 		l.queues[id] = v
 	}
 	return v
@@ -92,27 +86,11 @@ func (v *visits) waits(node string, n int, cores int64) {
 		return
 	}
 	at := v.nodes[node]
-	if at = (slots{at.n + n, at.cores + cores}); at.n == 0 {
+	if at = (explain.Waits{Slots: at.Slots + n, Cores: at.Cores + cores}); at.Slots == 0 {
 		delete(v.nodes, node)
 		return
 	}
 	v.nodes[node] = at
-}
-
-// waits are the slots and cores that wait at a node.
-func (l *lately) waits(queue, node string) (n int, cores int64) {
-	site := l.site()
-	if site == nil {
-		return 0, 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range site.Queues {
-		if v := l.queues[site.Queues[i].ID]; v != nil && site.Queues[i].Name == queue {
-			return v.nodes[node].n, v.nodes[node].cores
-		}
-	}
-	return 0, 0
 }
 
 // atNodes are the slots and cores that wait where some are held.
@@ -121,9 +99,15 @@ func (l *lately) atNodes(holds []gate.NodeHold) map[resource.Place]explain.Waits
 		return nil
 	}
 	all := map[resource.Place]explain.Waits{}
-	for _, h := range holds {
-		n, cores := l.waits(h.Place.Queue, h.Place.Node)
-		all[h.Place] = explain.Waits{Slots: n, Cores: cores}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, v := range l.queues {
+		q, _ := l.queue(id)
+		for _, h := range holds {
+			if h.Place.Queue == q.Name {
+				all[h.Place] = v.nodes[h.Place.Node]
+			}
+		}
 	}
 	return all
 }
