@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
@@ -23,11 +22,10 @@ func (b Behind) orDefault() Behind {
 
 // brake has pulls wait while the tables are too far behind. Renewals and ends go on: they make work less.
 type brake struct {
-	bound  Behind
-	folded atomic.Int64 // the newest batch that is folded, as far as this daemon knows
+	bound Behind
 
 	mu   sync.Mutex
-	at   *fold.Position // of folded; nil: it is not known
+	at   *fold.Position // the newest batch that is folded, as far as this daemon knows; nil: it does not
 	came time.Time      // when this daemon learned of at
 	lag  *fold.Lag      // as it was measured last; nil: not yet
 	open chan struct{}  // closed when pulls go on; nil: they do
@@ -59,13 +57,14 @@ func (b background) reached(p fold.Position) {
 func (b *brake) reached(p fold.Position) (before int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before = b.folded.Load()
+	if b.at != nil {
+		before = b.at.Seq
+	}
 	if b.at == nil || p.Seq > before {
 		b.came = time.Now()
 	}
 	if b.at == nil || p.Seq >= before {
 		b.at = &p
-		b.folded.Store(p.Seq)
 	}
 	return before
 }

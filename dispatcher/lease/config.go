@@ -20,7 +20,6 @@ type Config struct {
 	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
 	Alone   func() bool                                         // no other daemon is open: it claims at its start without a Silence; nil: it never knows
 	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
-	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
 	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
 	Told    func(e entry.Entry)                                 // an Adopted, a Tick or a Granted is applied; nil: nobody wants to know
 	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
@@ -103,9 +102,6 @@ func (c Config) orDefault() Config {
 	if c.Led == nil {
 		c.Led = func() {}
 	}
-	if c.Class == nil {
-		c.Class = ClassOf
-	}
 	if c.Told == nil {
 		c.Told = func(entry.Entry) {}
 	}
@@ -136,8 +132,8 @@ func Retried(most int32) func(machine.Lease, entry.Ended) entry.Ended {
 	}
 }
 
-// ClassOf tells pulls apart by all but their pilot, their request and how many jobs they take.
-func ClassOf(p machine.Pull) string {
+// className tells pulls apart by all but their pilot, their request and how many jobs they take.
+func className(p machine.Pull) string {
 	s := p.Slot
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %d %d %d %d", p.Queue, s.Cores, s.MemoryMB, s.DiskMB, s.WalltimeS)

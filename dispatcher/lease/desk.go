@@ -16,6 +16,8 @@ type desk struct {
 	to   []int64 // daemons in post, in order: the same events have the same effects
 	wake time.Duration
 
+	peers []int64 // other daemons that can be reached
+
 	counted tally.Tally // what is only looked at from outside
 	granted int         // jobs, in this step
 	renewed int         // leases, in this step
@@ -44,8 +46,8 @@ func (d *desk) answer(call Call, a Answer) {
 }
 
 // push tells other daemons of a batch.
-func (d *desk) push(to []int64, b entry.Batch) {
-	for _, to := range to {
+func (d *desk) push(b entry.Batch) {
+	for _, to := range d.peers {
 		m := d.letter(to)
 		m.Batches = append(m.Batches, b)
 	}

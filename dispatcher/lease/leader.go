@@ -1,6 +1,8 @@
 package lease
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -12,8 +14,7 @@ import (
 type leader struct {
 	*desk
 	*replica
-	cfg   *Config
-	peers []int64
+	cfg *Config
 
 	flight *flight // the append in flight; nil: none
 	next   flight  // what is decided meanwhile
@@ -62,7 +63,7 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(cfg.Class), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{},
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{},
 		confirmed: began}
 	l.turn = turn{leader: l, began: d.now}
 	cfg.Led()
@@ -90,6 +91,9 @@ func (l *leader) rests() int64 {
 	}
 	return l.seq() - 1
 }
+
+// settled says that all that was decided is in the log.
+func (l *leader) settled() bool { return l.flight == nil && len(l.next.batch.Entries) == 0 }
 
 // fresh says whether no other daemon can lead, see invariant 4.
 func (l *leader) fresh() bool { return !l.turn.yielding && l.now-l.confirmed < l.cfg.Timing.Fresh }
@@ -170,7 +174,7 @@ func (t *late) dismiss(l *leader) {
 	for _, w := range t.asks {
 		l.answer(w.ask.Call, Answer{Status: Unavailable})
 	}
-	for _, call := range sortedCalls(l.looks) {
+	for _, call := range slices.SortedFunc(maps.Keys(l.looks), compareCalls) {
 		l.answer(call, Answer{Status: Unavailable})
 	}
 	*t, l.looks = late{}, map[Call]*looked{}

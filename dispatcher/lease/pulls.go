@@ -28,7 +28,7 @@ func (l *leader) pull(a *Ask) {
 			l.hold(held{call: a.Call, answer: Answer{Leases: leases}})
 			return
 		}
-		if _, over := l.recent.requests[id]; over {
+		if _, over := l.recent.requests.all[id]; over {
 			l.hold(held{call: a.Call, answer: Answer{Status: Over}})
 			return
 		}

@@ -159,7 +159,7 @@ func (t *turn) heed(batches []entry.Batch) bool {
 			return false
 		}
 		t.committed(b, t.now)
-		t.push(t.peers, b)
+		t.push(b)
 		for i := range t.held {
 			if h := &t.held[i]; h.seq > before {
 				h.seq++
@@ -223,11 +223,9 @@ func (t *turn) yield() {
 
 // stepDown ends a turn once its last batch is in the log.
 func (n *Node) stepDown() {
-	if n.lead.flight != nil || len(n.lead.next.batch.Entries) > 0 {
-		return
+	if n.lead.settled() {
+		n.abdicate()
+		n.turns.waiting = 0
+		n.turns.another()
 	}
-	n.lead.depose()
-	n.lead = nil
-	n.reader.heard, n.reader.next, n.turns.waiting = n.now, n.now, 0
-	n.turns.another()
 }
