@@ -3,10 +3,8 @@ package runs
 import (
 	"context"
 	"embed"
-	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
@@ -105,13 +103,9 @@ func New(db *pgxpool.Pool) *Renderer {
 
 // rowsBy runs a query and returns its rows by key.
 func rowsBy[R any, K comparable, V any](ctx context.Context, db *pgxpool.Pool, verb string, args pg.Args, of func(R) (K, V)) (map[K]V, error) {
-	rows, err := db.Query(ctx, query[verb], args)
+	list, err := pg.Collect[R](ctx, db, query[verb], args)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[R])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
+		return nil, err
 	}
 	found := make(map[K]V, len(list))
 	for _, row := range list {
