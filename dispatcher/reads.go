@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"time"
 
@@ -13,8 +14,14 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/dispatcher/series"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
 
 // Reads answers questions of people and programs: about jobs by their tables, about how all stands by the machine.
 type Reads struct {

@@ -82,6 +82,26 @@ func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubje
 	return t, err
 }
 
+// KindQueues is where jobs of a task with the same requirements may run.
+type KindQueues struct {
+	Share  string           `json:"share" doc:"The share that pays."`
+	Needs  job.Requirements `json:"needs"`
+	Jobs   int64            `json:"jobs" doc:"Live jobs of this kind, among the first 10000 of the task."`
+	ToCome int64            `json:"to_come" doc:"Pieces of the task that will become such jobs, or, where it may choose between sizes, those of another size."`
+	Queues []QueueFit       `json:"queues" doc:"Every queue of the site, in file order."`
+}
+
+// QueueFit says whether a queue may run jobs of a kind.
+type QueueFit struct {
+	Queue  string            `json:"queue"`
+	Pool   string            `json:"pool"`
+	State  shares.QueueState `json:"state" enum:"online,drain,offline,test"`
+	Runs   bool              `json:"runs" doc:"It may run them; a slot with labels of its own may where the queue alone may not."`
+	Reason string            `json:"reason,omitempty" doc:"Why it does not: the first filter that excludes it."`
+	Remote bool              `json:"remote,omitempty" doc:"It runs them, but after others for a time: they prefer a queue near their inputs."`
+	Pilots int               `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
+}
+
 // TaskQueues says where the jobs of a task may run, and which filter excludes which queue: one answer for each kind of jobs that it has or will
 // have. None: it is over, or nothing of it is a job yet.
 func (r *Reads) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error) {

@@ -142,6 +142,26 @@ func (l *lately) pilots() (all map[shares.QueueID][]explain.Pilot, waiting map[s
 	return all, waiting
 }
 
+// QueueLately is how a queue did in the last hour, and who holds its cores.
+type QueueLately struct {
+	Queue   string      `json:"queue"`
+	Held    []QueueHeld `json:"held_by_share" doc:"By share, who holds most first."`
+	Pulls   int64       `json:"pulls" doc:"Pulls that were given jobs in the last hour."`
+	MeanS   float64     `json:"claim_wait_mean_s" doc:"Seconds that these waited for their jobs, on the average; 0 when there were none."`
+	MostS   float64     `json:"claim_wait_max_s" doc:"The longest of these waits."`
+	Ended   int64       `json:"ended" doc:"Attempts that finished, failed or were lost in the last hour."`
+	Failed  int64       `json:"failed" doc:"Of these, those that failed or were lost."`
+	Failure float64     `json:"failure_rate" doc:"failed / ended; 0 when none ended."`
+	Since   time.Time   `json:"since" doc:"What the hour's figures begin with: an hour ago, or when the daemon that decides began to."`
+}
+
+// QueueHeld is what a share holds at a queue.
+type QueueHeld struct {
+	Share string `json:"share"`
+	Cores int64  `json:"cores"`
+	Jobs  int64  `json:"jobs"`
+}
+
 // QueuesLately says of every queue, or of one by its name, who holds its cores, and how it did in the last hour as far as this daemon heard
 // of it. In file order.
 func (r *Reads) QueuesLately(name string) []QueueLately {

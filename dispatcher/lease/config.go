@@ -3,6 +3,7 @@ package lease
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -148,3 +149,34 @@ func className(p machine.Pull) string {
 	}
 	return b.String()
 }
+
+// Watch hears what a leader is asked and decides, for people who look. It is asked by the loop, and quick.
+type Watch interface {
+	// Wants says whether the next decision is to say who came second, which costs as much again.
+	Wants() bool
+	// Decided is such a decision. It may give nothing, and its append may yet fail.
+	Decided(d *machine.Decision)
+	// Came is a pull, of any daemon, that waits from now on. Went is one that does so no more: how long it waited, and what it was given; the
+	// append of that may yet fail.
+	Came(p *machine.Pull)
+	Went(p *machine.Pull, waited time.Duration, given []machine.Lease)
+}
+
+// Machine is what a Node needs of a machine.Machine.
+type Machine interface {
+	Apply(e entry.Entry) error
+	Reach(seq int64, id entry.ID)
+	Stand() (seq int64, id entry.ID)
+	Now() time.Time
+	Decide(p machine.Pull) machine.Decision
+	Lease(job int64) (machine.Lease, bool)
+	Leases() iter.Seq[machine.Lease]
+	Answered(request entry.ID) []machine.Lease
+	Eased() uint64
+	Placed() bool
+	Walltime(seconds int64) int64
+	Digest() [32]byte
+	Stood() []entry.Stood
+}
+
+var _ Machine = (*machine.Machine)(nil)
