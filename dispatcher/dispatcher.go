@@ -178,7 +178,7 @@ func (d *Dispatcher) View(ctx context.Context, look func(machine.View)) error {
 func (d *Dispatcher) Return(ctx context.Context, leases []fold.Fence) (n int, err error) {
 	ends := make([]lease.End, len(leases))
 	for i, f := range leases {
-		ends[i] = lease.End{Key: lease.Key(f), Outcome: entry.Returned}
+		ends[i] = lease.End{Key: f, Outcome: entry.Returned}
 	}
 	if len(ends) == 0 {
 		return 0, nil

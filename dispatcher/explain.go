@@ -113,12 +113,11 @@ func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision,
 		out.ReadyAt = *j.Attempts[n-2].EndedAt
 	}
 	out.WaitedS = max(0, a.ClaimedAt.Sub(out.ReadyAt).Seconds())
-	type row struct{ Version int64 }
-	version, err := pg.Collect[row](ctx, r.d.cfg.Pool, query["version_at"], pg.Args{"at": a.ClaimedAt})
+	version, err := pg.CollectTo(ctx, pgx.RowTo[int64], r.d.cfg.Pool, query["version_at"], pg.Args{"at": a.ClaimedAt})
 	if err != nil {
 		return nil, err
 	}
-	out.Version = version[0].Version
+	out.Version = version[0]
 	within, cancel := context.WithTimeout(ctx, replayWithin)
 	defer cancel()
 	out.Record, out.Levels, err = r.replay.Decision(within, j.ID, int32(a.Attempt), a.ClaimedAt)

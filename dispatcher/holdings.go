@@ -44,7 +44,7 @@ func (d *Dispatcher) Holdings(ctx context.Context, attempts []lookup.HeldJob) ([
 		out[i] = lookup.Holding{JobState: leased, Attempt: int(l.Attempt)}
 		if int(l.Attempt) == h.Attempt {
 			queue, _ := d.site.queue(l.Queue)
-			out[i].Lease, out[i].State, out[i].Queue = tokenOf(keyOf(l)), held[i].state(), queue.Name
+			out[i].Lease, out[i].State, out[i].Queue = tokenOf(l.Fence()), held[i].state(), queue.Name
 		}
 	}
 	return out, nil
@@ -52,10 +52,6 @@ func (d *Dispatcher) Holdings(ctx context.Context, attempts []lookup.HeldJob) ([
 
 // leased is the state of jobs that have a lease.
 const leased = "leased"
-
-func keyOf(l *machine.Lease) lease.Key {
-	return lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
-}
 
 // holding is the lease of a job, and what its pilot last said.
 type holding struct {
@@ -163,7 +159,7 @@ func (d *Dispatcher) LeaseQueues(ctx context.Context, leases []string) (map[stri
 		return nil, fmt.Errorf("queues of leases: %w", err)
 	}
 	for i, k := range keys {
-		if l := held[i].is; l != nil && keyOf(l) == k {
+		if l := held[i].is; l != nil && l.Fence() == k {
 			queue, _ := d.site.queue(l.Queue)
 			at[tokenOf(k)] = queue.Name
 		}

@@ -20,7 +20,6 @@ type index struct {
 	version shares.Version
 	queues  map[shares.QueueID]shares.Queue
 	named   map[string]shares.Queue
-	paths   map[shares.ShareID]string
 }
 
 // adopt takes over a version.
@@ -28,14 +27,9 @@ func (s *site) adopt(v *shares.Version) {
 	if v == nil {
 		return
 	}
-	x := &index{version: *v, queues: map[shares.QueueID]shares.Queue{}, named: map[string]shares.Queue{}, paths: map[shares.ShareID]string{}}
+	x := &index{version: *v, queues: map[shares.QueueID]shares.Queue{}, named: map[string]shares.Queue{}}
 	for _, q := range v.Queues {
 		x.queues[q.ID], x.named[q.Name] = q, q
-	}
-	if v.Tree != nil {
-		for i := range v.Tree.Nodes {
-			x.paths[v.Tree.Nodes[i].ID] = v.Tree.Nodes[i].Path
-		}
 	}
 	s.now.Store(x)
 }
@@ -100,8 +94,16 @@ func (s *site) current() *shares.Version {
 
 // path is that of a share.
 func (s *site) path(id shares.ShareID) string {
-	if x := s.now.Load(); x != nil {
-		return x.paths[id]
+	if x := s.now.Load(); x != nil && x.version.Tree != nil {
+		return pathOf(x.version.Tree, id)
+	}
+	return ""
+}
+
+// pathOf is that of a share; empty: there is none.
+func pathOf(tree *shares.Tree, id shares.ShareID) string {
+	if node, ok := tree.ByID(id); ok {
+		return tree.Nodes[node].Path
 	}
 	return ""
 }

@@ -123,10 +123,7 @@ func (r *Reads) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error
 	pilots, _ := r.lately.pilots()
 	out := make([]KindQueues, len(rows))
 	for i, k := range rows {
-		out[i] = KindQueues{Needs: needs[i], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
-		if node, ok := site.Tree.ByID(k.ShareID); ok {
-			out[i].Share = site.Tree.Nodes[node].Path
-		}
+		out[i] = KindQueues{Share: pathOf(site.Tree, k.ShareID), Needs: needs[i], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
 		for n, q := range site.Queues {
 			out[i].Queues[n] = fitAt(out[i].Needs, q, out[i].Share)
 			out[i].Queues[n].Pilots = len(pilots[q.ID])

@@ -216,9 +216,7 @@ func heldBy(v machine.View, name string) (list []QueueLately, ids []shares.Queue
 			continue
 		}
 		sum := held[h.Queue][h.Share]
-		if node, ok := v.Site.Tree.ByID(h.Share); ok {
-			sum.Share = v.Site.Tree.Nodes[node].Path
-		}
+		sum.Share = pathOf(v.Site.Tree, h.Share)
 		sum.Jobs, sum.Cores = sum.Jobs+h.Jobs, sum.Cores+h.Jobs*int64(need.Cores)
 		held[h.Queue][h.Share] = sum
 	}

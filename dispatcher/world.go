@@ -135,17 +135,13 @@ func (w world) recall(ctx context.Context, m *machine.Machine, out *lease.Reload
 
 // Look is lease.World's.
 func (w world) Look(ctx context.Context, keys []lease.Key) ([]lease.Recorded, error) {
-	fences := make([]fold.Fence, len(keys))
-	for i, k := range keys {
-		fences[i] = fold.Fence(k)
-	}
-	found, err := fold.Ended(ctx, w.cfg.Pool, fences)
+	found, err := fold.Ended(ctx, w.cfg.Pool, keys)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]lease.Recorded, len(keys))
-	for i, f := range fences {
-		if end, ok := found[f]; ok {
+	for i, k := range keys {
+		if end, ok := found[k]; ok {
 			out[i] = lease.Recorded{Is: true, Outcome: end.Outcome, Next: end.Next}
 		}
 	}

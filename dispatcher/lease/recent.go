@@ -64,7 +64,7 @@ func newRecent(requests int) *recent {
 	return &recent{ends: map[Key]end{}, requests: newNewest[entry.ID, struct{}](requests), bodies: newNewest[name, body](requests)}
 }
 
-func keyOf(l machine.Lease) Key { return Key{l.Job, l.Attempt, l.Nonce} }
+func keyOf(l machine.Lease) Key { return l.Fence() }
 
 // ended notes the end of a lease by the batch with that seq.
 func (r *recent) ended(l machine.Lease, e entry.Ended, seq int64) {
