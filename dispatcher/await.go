@@ -72,10 +72,8 @@ func (v *Verbs) Follow(ctx context.Context) error {
 		if last == 0 {
 			return false, nil
 		}
-		if err := v.d.cfg.Pool.QueryRow(ctx, query["pending_to"], pg.Args{"row": last}).Scan(&open); err != nil {
-			return false, fmt.Errorf("outbox: %w", err)
-		}
-		return open, nil
+		err = v.d.cfg.Pool.QueryRow(ctx, query["pending_to"], pg.Args{"row": last}).Scan(&open)
+		return open, wrap("outbox", err)
 	})
 }
 
@@ -96,6 +94,14 @@ func (v *Verbs) wait(ctx context.Context, asked func(ctx context.Context) (open 
 		}
 		return upto >= 0 && v.d.eye.has(ctx, upto), nil
 	})
+}
+
+// wrap says of an error what it is of.
+func wrap(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return err
 }
 
 // poll asks until it is so, or ctx ends, with pauses that grow.

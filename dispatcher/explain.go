@@ -28,32 +28,21 @@ type facts struct {
 
 // Explain says why a job waits, or why it was given its slot; lookup.ErrNoJob when no job has the id. It costs a handful of short reads, and
 // for one that had a slot the log is read again from the checkpoint before.
-func (r *Reads) Explain(ctx context.Context, job int64) (explain.Explanation, error) {
-	e, err := r.explain(ctx, job)
-	if err != nil {
-		return explain.Explanation{}, fmt.Errorf("explain: %w", err)
-	}
-	return e, nil
-}
-
-func (r *Reads) explain(ctx context.Context, job int64) (e explain.Explanation, err error) {
+func (r *Reads) Explain(ctx context.Context, job int64) (e explain.Explanation, err error) {
 	s, err := r.subject(ctx, job)
-	if err != nil {
-		return e, err
+	if err == nil {
+		err = r.around(ctx, func(m explain.Moment) { e = m.Job(*s) })
 	}
-	m, err := r.surroundings(ctx)
-	if err != nil {
-		return e, err
-	}
-	err = r.see(ctx, m, func(m explain.Moment) { e = m.Job(*s) })
-	return e, err
+	return e, wrap("explain", err)
 }
 
-// surroundings are what an explanation goes by beside the machine.
-func (r *Reads) surroundings(ctx context.Context) (m explain.Moment, err error) {
-	m.Holes = r.black(ctx)
-	m.Ends, err = rules.EndRates(ctx, r.d.cfg.Pool)
-	return m, err
+// around is see with all that an explanation goes by beside the machine.
+func (r *Reads) around(ctx context.Context, look func(explain.Moment)) (err error) {
+	m := explain.Moment{Holes: r.black(ctx)}
+	if m.Ends, err = rules.EndRates(ctx, r.d.cfg.Pool); err != nil {
+		return err
+	}
+	return r.see(ctx, m, look)
 }
 
 // subject is a job that is to be explained.

@@ -27,7 +27,7 @@ func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, u
 	if err != nil {
 		return err
 	}
-	err = v.say(ctx, func(tx pgx.Tx) error {
+	return wrap("report of "+name, v.say(ctx, func(tx pgx.Tx) error {
 		r := entry.Reported{Name: name, Queue: id, Total: total, Used: used}
 		args := pg.Args{"name": name, "queue": int32(id), "settle_s": of.Settle.Seconds()}
 		var at time.Time
@@ -36,11 +36,7 @@ func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, u
 		}
 		r.At, r.Settled = at.UTC(), min(r.Settled, shares.MaxResourceUnits)
 		return intake.Report(ctx, tx, r)
-	})
-	if err != nil {
-		return fmt.Errorf("report of %s: %w", name, err)
-	}
-	return nil
+	}))
 }
 
 // supply finds a resource of the site, and the queue of a report.

@@ -129,13 +129,6 @@ func (v *Verbs) Late(ctx context.Context, of lookup.HeldJob, said Result) (noted
 	return false, nil
 }
 
-func wrap(what string, err error) error {
-	if err != nil {
-		err = fmt.Errorf("%s: %w", what, err)
-	}
-	return err
-}
-
 // foldEnd brings an end that the machine knows into the tables. An attempt that still runs is left.
 func (v *Verbs) foldEnd(ctx context.Context, of lookup.HeldJob) error {
 	runs := false

@@ -44,21 +44,19 @@ const (
 // fold follows the log up to where it is now.
 func (b background) fold(ctx context.Context) (n int, err error) {
 	news := b.eye.news.Load()
-	at, behind := b.brake.position(), foldBehind
-	if at != nil && at.Seq >= news {
-		if behind = foldAlone; b.brake.rested() < foldIdle {
+	now, behind := b.brake.now(), foldBehind
+	if now.has(news) {
+		if behind = foldAlone; time.Since(now.came) < foldIdle {
 			return 0, nil
 		}
 	}
-	if !b.eye.leads() {
-		if lag := b.brake.last(); lag == nil || lag.Time < behind {
-			return 0, nil
-		}
+	if !b.eye.leads() && (now.lag == nil || now.lag.Time < behind) {
+		return 0, nil
 	}
 	for range foldSteps {
 		took, err := b.Fold(ctx, foldBatches)
 		n += took
-		if at := b.brake.position(); err != nil || took == 0 || at.Seq >= news {
+		if err != nil || took == 0 || b.brake.now().has(news) {
 			return n, err
 		}
 	}
@@ -73,7 +71,7 @@ func (d *Dispatcher) catchUp(ctx context.Context) error {
 	news, end := d.eye.news.Load(), time.Now().Add(foldedWithin)
 	return poll(ctx, func() (bool, error) {
 		for {
-			if at := d.brake.position(); at != nil && at.Seq >= news || time.Now().After(end) {
+			if d.brake.now().has(news) || time.Now().After(end) {
 				return true, nil
 			}
 			if n, err := d.Fold(ctx, foldBatches); n == 0 || err != nil {

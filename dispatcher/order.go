@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/rules"
@@ -15,10 +14,8 @@ type Coming = rules.Coming
 // Order says in which order jobs are to be made for shares that have some to come and none ready: that in which they come first at the pulls
 // to come.
 func (v *Verbs) Order(ctx context.Context, coming []Coming) (order []shares.ShareID, err error) {
-	if err := v.d.View(ctx, func(w machine.View) { order = rules.Order(w, coming) }); err != nil {
-		return nil, fmt.Errorf("order: %w", err)
-	}
-	return order, nil
+	err = v.d.View(ctx, func(w machine.View) { order = rules.Order(w, coming) })
+	return order, wrap("order", err)
 }
 
 // Ends is how attempts ended lately, by pool and share, as far as they are folded.

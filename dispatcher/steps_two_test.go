@@ -100,7 +100,7 @@ func TestPullsWaitForTables(t *testing.T) {
 	if b.measure(fold.Lag{Time: 30 * time.Second}) {
 		t.Error("it still waits")
 	}
-	if err := <-done; err != nil || !b.measure(fold.Lag{Time: time.Hour}) || b.last().Time != time.Hour {
+	if err := <-done; err != nil || !b.measure(fold.Lag{Time: time.Hour}) || b.now().lag.Time != time.Hour {
 		t.Error(err)
 	}
 	w.brake.mu.Lock()

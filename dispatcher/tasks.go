@@ -44,17 +44,10 @@ func (r *Reads) kinds(ctx context.Context, task int64) ([]kindRow, error) {
 // a job yet. ErrNoTask when no task has the id.
 func (r *Reads) ExplainTask(ctx context.Context, task int64) (e explain.TaskExplanation, err error) {
 	t, err := r.taskSubject(ctx, task)
-	if err != nil {
-		return e, fmt.Errorf("explain: %w", err)
-	}
-	m, err := r.surroundings(ctx)
 	if err == nil {
-		err = r.see(ctx, m, func(m explain.Moment) { e = m.Task(*t) })
+		err = r.around(ctx, func(m explain.Moment) { e = m.Task(*t) })
 	}
-	if err != nil {
-		return explain.TaskExplanation{}, fmt.Errorf("explain: %w", err)
-	}
-	return e, nil
+	return e, wrap("explain", err)
 }
 
 func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubject, error) {

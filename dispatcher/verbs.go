@@ -123,16 +123,12 @@ type TargetSlots = intake.TargetSlots
 
 // SetTargetSlots puts a limit in force at all daemons, or takes it back. Nothing is killed: while more is held, nothing is granted under it.
 func (v *Verbs) SetTargetSlots(ctx context.Context, t TargetSlots) error {
-	err := v.say(ctx, func(tx pgx.Tx) error {
+	return wrap("target slots", v.say(ctx, func(tx pgx.Tx) error {
 		if _, err := intake.SetTargetSlots(ctx, tx, t); err != nil {
 			return err
 		}
 		return access.Record(ctx, tx, access.Change{What: "queue.target-slots", Object: t.Queue, After: targetText(t)})
-	})
-	if err != nil {
-		return fmt.Errorf("target slots: %w", err)
-	}
-	return nil
+	}))
 }
 
 // targetText is what was set, for the audit.
