@@ -215,9 +215,7 @@ func (t *turn) yield() {
 		if p.class.awake || p.class.made {
 			continue // it was not tried, and is to ask again
 		}
-		t.counted.Refuse(p.class.lacks)
-		t.take(p)
-		t.held = append(t.held, held{answer: Answer{Status: NoJob, Seq: t.seq()}, pull: p, seq: t.seq(), sure: true, since: t.now})
+		t.noJob(p)
 	}
 }
 
