@@ -92,9 +92,6 @@ func (l *leader) rests() int64 {
 	return l.seq() - 1
 }
 
-// settled says that all that was decided is in the log.
-func (l *leader) settled() bool { return l.flight == nil && len(l.next.batch.Entries) == 0 }
-
 // fresh says whether no other daemon can lead, see invariant 4.
 func (l *leader) fresh() bool { return !l.turn.yielding && l.now-l.confirmed < l.cfg.Timing.Fresh }
 

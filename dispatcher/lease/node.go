@@ -193,9 +193,12 @@ func (l *leader) pass() {
 	l.depart()
 }
 
+// settled says of a daemon that leads that all that it has decided is in the log.
+func (n *Node) settled() bool { return n.lead.flight == nil && len(n.lead.next.batch.Entries) == 0 }
+
 // handOn stops to lead once nothing is in flight, and has another daemon claim.
 func (n *Node) handOn() {
-	if !n.draining || !n.lead.settled() {
+	if !n.draining || !n.settled() {
 		return
 	}
 	n.abdicate()
@@ -279,5 +282,5 @@ func (n *Node) Machine() (m Machine, settled bool) {
 	if n.replica == nil {
 		return nil, false
 	}
-	return n.replica.machine, n.lead == nil || n.lead.settled()
+	return n.replica.machine, n.lead == nil || n.settled()
 }

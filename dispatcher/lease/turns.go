@@ -221,7 +221,7 @@ func (t *turn) yield() {
 
 // stepDown ends a turn once its last batch is in the log.
 func (n *Node) stepDown() {
-	if n.lead.settled() {
+	if n.settled() {
 		n.abdicate()
 		n.turns.waiting = 0
 		n.turns.another()
