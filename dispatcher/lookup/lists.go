@@ -229,7 +229,6 @@ func (r *Reader) leasedIDs(ctx context.Context, f JobFilter, n, most int) (ids [
 // gave up are of the queue of their last attempt; those that ended without a lease have none.
 func (r *Reader) Ended(ctx context.Context, within time.Duration) ([]explain.Count, error) {
 	type row struct {
-		ShareID int32
 		Share   string
 		ShapeID int32
 		Queue   string
@@ -249,17 +248,13 @@ func (r *Reader) Ended(ctx context.Context, within time.Duration) ([]explain.Cou
 	if err != nil {
 		return nil, fmt.Errorf("ended jobs: %w", err)
 	}
-	names := map[string]string{}
-	for name, letter := range finals {
-		names[letter] = name
-	}
 	out := make([]explain.Count, 0, len(rows))
 	for _, e := range rows {
 		need, ok := needs[e.ShapeID]
 		if !ok {
 			continue
 		}
-		c := explain.Count{Share: e.Share, Class: job.Class(need), Label: need.Label, State: names[e.State], N: e.N}
+		c := explain.Count{Share: e.Share, Class: job.Class(need), Label: need.Label, State: e.State, N: e.N}
 		if e.Queue != "" {
 			c.Queues, c.Pools = []string{e.Queue}, []string{e.Pool}
 		}
