@@ -64,7 +64,7 @@ type held struct {
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
 	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{},
-		confirmed: began}
+		confirmed: began, ticked: d.now - cfg.Timing.Tick}
 	l.turn = turn{leader: l, began: d.now}
 	cfg.Led()
 	l.line.eased = r.machine.Eased()

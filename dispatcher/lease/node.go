@@ -18,6 +18,7 @@ type Node struct {
 	reader   reader
 	abroad   abroad
 	windows  map[int64]*window // of asks, by daemon
+	peers    []int64
 	draining bool
 	stepped  time.Duration // when the step before was
 	begun    bool
@@ -59,6 +60,11 @@ func (n *Node) Step(now time.Duration, events ...Event) []Effect {
 		n.take(e)
 	}
 	n.pass()
+	pause := n.cfg.Timing.Push
+	if n.lead == nil { // nothing more comes
+		pause = 0
+	}
+	n.spread(n.peers, pause)
 	return n.end()
 }
 

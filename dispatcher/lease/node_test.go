@@ -299,8 +299,8 @@ func TestAloneClaimsAtOnce(t *testing.T) {
 	if s := newStage(t, 10, 1, alone(false)); s.now < time.Second {
 		t.Errorf("it leads after %v, and others may lead", s.now)
 	}
-	if s := newStage(t, 10, 1, alone(true)); s.now > 100*time.Millisecond {
-		t.Errorf("it leads after %v, and is alone", s.now)
+	if s := newStage(t, 10, 1, alone(true)); s.now > 100*time.Millisecond || s.machine.Now().IsZero() {
+		t.Errorf("it leads after %v, and is alone; what it grants now has the time %v", s.now, s.machine.Now())
 	}
 	s := newStage(t, 10, 1, alone(true))
 	s.node = New(Config{Daemon: 2, Draw: s.id, Alone: func() bool { return true }})
@@ -427,6 +427,53 @@ func TestRepeatSaysHowLongItWaits(t *testing.T) {
 	s.settle()
 	for _, call := range []uint64{first, again} {
 		s.answered(call, NoJob)
+	}
+}
+
+// Others are told of a batch at once, of those that come fast after it together, and of what is left when the daemon leads no more.
+func TestOthersAreTold(t *testing.T) {
+	s := newStage(t, 9, 9, nil)
+	s.step(Peers{Daemons: []int64{2, 3}})
+	told := func(to int64) (seqs []int64) {
+		for _, e := range s.out {
+			if m, ok := e.(Send); ok && m.To == to {
+				for _, b := range m.Message.Batches {
+					seqs = append(seqs, b.Seq)
+				}
+			}
+		}
+		return seqs
+	}
+	grant := func() int64 {
+		s.ask(pullAsk(0))
+		seq := s.append.Batch.Seq
+		s.land(nil)
+		return seq
+	}
+	for range 2 { // what was so before is told first
+		s.now += 100 * time.Millisecond
+		s.step()
+	}
+	first := grant()
+	if got := told(2); !slices.Equal(got, []int64{first}) {
+		t.Fatalf("at once: told of %v, want %d", got, first)
+	}
+	for range 3 {
+		s.now += 10 * time.Millisecond
+		if grant(); told(2) != nil || told(3) != nil {
+			t.Fatalf("30 ms after it was told, a daemon was told of %v", told(2))
+		}
+	}
+	s.now += 20 * time.Millisecond
+	s.step()
+	want := []int64{first + 1, first + 2, first + 3}
+	if got := told(3); !slices.Equal(got, want) || !slices.Equal(told(2), want) {
+		t.Fatalf("together: told of %v and %v, want %v", told(2), got, want)
+	}
+	grant()
+	s.step(Drain{})
+	if got := told(2); s.node.Leads() || !slices.Equal(got, []int64{first + 4}) {
+		t.Fatalf("leads %v; at the end told of %v, want %d", s.node.Leads(), got, first+4)
 	}
 }
 
