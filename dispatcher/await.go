@@ -18,14 +18,12 @@ var ErrRefused = errors.New("refused")
 // say runs a transaction that writes for the log, and returns when its rows are in the log and the machine of this daemon has them.
 func (v *Verbs) say(ctx context.Context, do func(tx pgx.Tx) error) error {
 	var rows []int64
-	err := pg.InTx(ctx, v.db, func(tx pgx.Tx) error {
+	err := pg.InTx(ctx, v.d.cfg.Pool, func(tx pgx.Tx) error {
 		if err := do(tx); err != nil {
 			return err
 		}
-		found, err := tx.Query(ctx, query["said"])
-		if err == nil {
-			rows, err = pgx.CollectRows(found, pgx.RowTo[int64])
-		}
+		var err error
+		rows, err = pg.CollectTo(ctx, pgx.RowTo[int64], tx, query["said"])
 		return err
 	})
 	if err != nil {
@@ -34,7 +32,7 @@ func (v *Verbs) say(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return v.await(ctx, rows)
 }
 
-// How long the caller of a verb waits for the leader, and how often it looks.
+// How long the caller of a verb waits for the leader, and after how long whoever waits looks again: at first, and at last.
 const (
 	awaitMost  = 20 * time.Second
 	awaitFirst = 2 * time.Millisecond
@@ -47,10 +45,10 @@ func (v *Verbs) await(ctx context.Context, rows []int64) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	v.written()
+	v.d.Written()
 	return v.wait(ctx, func(ctx context.Context) (open bool, err error) {
 		var refused *string
-		if err := v.db.QueryRow(ctx, query["awaited"], pg.Args{"rows": rows}).Scan(&open, &refused); err != nil {
+		if err := v.d.cfg.Pool.QueryRow(ctx, query["awaited"], pg.Args{"rows": rows}).Scan(&open, &refused); err != nil {
 			return false, fmt.Errorf("outbox: %w", err)
 		}
 		if refused != nil {
@@ -64,20 +62,18 @@ func (v *Verbs) await(ctx context.Context, rows []int64) error {
 // them. Rows that are refused are not waited for. ErrUnavailable: nobody leads for long.
 func (v *Verbs) Follow(ctx context.Context) error {
 	var last int64
-	if err := v.db.QueryRow(ctx, query["newest_row"]).Scan(&last); err != nil {
+	if err := v.d.cfg.Pool.QueryRow(ctx, query["newest_row"]).Scan(&last); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	if last > 0 {
-		v.written()
+		v.d.Written()
 	}
 	return v.wait(ctx, func(ctx context.Context) (open bool, err error) {
 		if last == 0 {
 			return false, nil
 		}
-		if err := v.db.QueryRow(ctx, query["pending_to"], pg.Args{"row": last}).Scan(&open); err != nil {
-			return false, fmt.Errorf("outbox: %w", err)
-		}
-		return open, nil
+		err = v.d.cfg.Pool.QueryRow(ctx, query["pending_to"], pg.Args{"row": last}).Scan(&open)
+		return open, wrap("outbox", err)
 	})
 }
 
@@ -86,18 +82,33 @@ func (v *Verbs) wait(ctx context.Context, asked func(ctx context.Context) (open 
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: nobody leads", ErrUnavailable))
 	defer cancel()
 	upto := int64(-1) // the batch that has it, or one after it
-	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
+	return poll(ctx, func() (bool, error) {
 		if upto < 0 {
 			open, err := asked(ctx)
 			if err == nil && !open {
-				upto, _, err = v.log.Last(ctx)
+				upto, _, err = v.d.log.Last(ctx)
 			}
 			if err != nil {
-				return cmp.Or(context.Cause(ctx), err)
+				return false, cmp.Or(context.Cause(ctx), err)
 			}
 		}
-		if upto >= 0 && v.eye.has(ctx, upto) {
-			return nil
+		return upto >= 0 && v.d.eye.has(ctx, upto), nil
+	})
+}
+
+// wrap says of an error what it is of.
+func wrap(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return err
+}
+
+// poll asks until it is so, or ctx ends, with pauses that grow.
+func poll(ctx context.Context, is func() (bool, error)) error {
+	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
+		if so, err := is(); so || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

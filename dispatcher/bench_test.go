@@ -20,6 +20,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/start"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -310,7 +311,7 @@ func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		m, _, err := world{d}.restore(b.Context())
+		m, _, err := start.Load(b.Context(), s.db, d.cfg.Site, d.cfg.Machine)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
@@ -23,15 +22,22 @@ func (b Behind) orDefault() Behind {
 
 // brake has pulls wait while the tables are too far behind. Renewals and ends go on: they make work less.
 type brake struct {
-	bound  Behind
-	folded atomic.Int64 // the newest batch that is folded, as far as this daemon knows
+	bound Behind
 
-	mu   sync.Mutex
-	at   *fold.Position // of folded; nil: it is not known
-	came time.Time      // when this daemon learned of at
-	lag  *fold.Lag      // as it was measured last; nil: not yet
-	open chan struct{}  // closed when pulls go on; nil: they do
+	mu sync.Mutex
+	reach
+	open chan struct{} // closed when pulls go on; nil: they do
 }
+
+// reach is how far the tables are, as far as this daemon knows.
+type reach struct {
+	at   *fold.Position // the newest batch that is folded; nil: it does not know
+	came time.Time      // when it learned of at
+	lag  *fold.Lag      // as it was measured last; nil: not yet
+}
+
+// has says whether a batch is folded.
+func (r reach) has(seq int64) bool { return r.at != nil && r.at.Seq >= seq }
 
 // measure takes what was measured. Pulls that wait go on when half of the bound is reached.
 func (b *brake) measure(lag fold.Lag) (waits bool) {
@@ -59,36 +65,23 @@ func (b background) reached(p fold.Position) {
 func (b *brake) reached(p fold.Position) (before int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before = b.folded.Load()
+	if b.at != nil {
+		before = b.at.Seq
+	}
 	if b.at == nil || p.Seq > before {
 		b.came = time.Now()
 	}
 	if b.at == nil || p.Seq >= before {
 		b.at = &p
-		b.folded.Store(p.Seq)
 	}
 	return before
 }
 
-// position is how far the tables are, as far as this daemon knows; nil: it does not.
-func (b *brake) position() *fold.Position {
+// now is how far the tables are.
+func (b *brake) now() reach {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.at
-}
-
-// rested is how long ago the tables were brought up to date, as far as this daemon knows.
-func (b *brake) rested() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return time.Since(b.came)
-}
-
-// last is what was measured last; nil: nothing was.
-func (b *brake) last() *fold.Lag {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.lag
+	return b.reach
 }
 
 // pass waits until pulls go on, as long as a pull waits. ErrUnavailable: whether there is a job is not known.
@@ -117,7 +110,7 @@ func (b background) measured(ctx context.Context) (lag fold.Lag, err error) {
 	if err != nil {
 		return lag, err
 	}
-	at := b.brake.position()
+	at := b.brake.now().at
 	if at == nil || at.Seq < tip.Seq && !b.eye.leads() {
 		p, err := fold.New(b.cfg.Pool, b.log, nil).Position(ctx)
 		if err != nil {

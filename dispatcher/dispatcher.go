@@ -18,7 +18,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
-	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/dispatcher/rules"
@@ -104,7 +103,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	if _, err := upkeep.Room(ctx, background{d}.upkeep()); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Fold: background{d}.catchUp, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
+	d.rules = rules.New(rules.Config{Pool: cfg.Pool, View: d.View, Fold: d.catchUp, Return: d.Return, Offered: d.Offered, TTL: cmp.Or(cfg.Timing.TTL, 3*time.Minute),
 		Count: d.meter.Count})
 	d.Reads = newReads(d)
 	if cfg.End == nil {
@@ -122,8 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	d.loop = lease.NewLoop(lease.Config{Daemon: cfg.Daemon, Address: cfg.Address, Timing: cfg.Timing, Draw: drawID, Check: ledger.Check,
 		End: cfg.End, Alone: cfg.Alone, Led: led, Told: d.told, Watch: d.lately, Heard: d.eye.heard, Queue: d.site.queue, Polled: polled}, world{d})
 	d.eye.loop = d.loop
-	d.Verbs = &Verbs{db: cfg.Pool, log: log, eye: &d.eye, site: &d.site, written: d.Written, fold: background{d}.catchUp, book: d.Book,
-		jobs: lookup.New(lookup.Config{DB: cfg.Pool, Site: d.site.inForce})}
+	d.Verbs = &Verbs{d}
 	var err error
 	if d.steps, err = (background{d}).list(); err == nil && cfg.Metrics != nil {
 		err = cfg.Metrics.Register(d.meter)
@@ -169,4 +167,51 @@ func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
 func (d *Dispatcher) Drain() {
 	d.draining.Store(true)
 	d.loop.Tell(lease.Drain{})
+}
+
+// View has look see the machine as it stands. The loop waits for it, so look copies and leaves. ErrUnavailable while the daemon reads its state.
+func (d *Dispatcher) View(ctx context.Context, look func(machine.View)) error {
+	return d.eye.view(ctx, look)
+}
+
+// Return ends leases that are still there as Returned, and says how many there were.
+func (d *Dispatcher) Return(ctx context.Context, leases []fold.Fence) (n int, err error) {
+	ends := make([]lease.End, len(leases))
+	for i, f := range leases {
+		ends[i] = lease.End{Key: f, Outcome: entry.Returned}
+	}
+	if len(ends) == 0 {
+		return 0, nil
+	}
+	out, err := d.finish(ctx, ends)
+	for _, v := range out {
+		if v.Is {
+			n++
+		}
+	}
+	return n, err
+}
+
+// Offered is what pilots offered lately and got no jobs for, by pool, as the last tick has it.
+func (d *Dispatcher) Offered() map[string]shares.Units {
+	all := map[string]shares.Units{}
+	if offers := d.offered.Load(); offers != nil {
+		for _, o := range *offers {
+			all[o.Pool] = o.Units
+		}
+	}
+	return all
+}
+
+// told takes what the loop has applied.
+func (d *Dispatcher) told(e entry.Entry) {
+	switch e := e.(type) {
+	case entry.Adopted:
+		d.site.adopt(e.Site)
+	case entry.Tick:
+		d.offered.Store(&e.Offered)
+	case entry.Granted:
+		d.lately.granted(&e)
+		d.rules.Granted(&e)
+	}
 }

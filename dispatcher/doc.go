@@ -8,7 +8,7 @@
 //
 //  1. The log is the only thing that Pull, Renew and Finish write, and what stands beside it: texts of attempts. Whoever has anything else for
 //     it writes a row of the outbox, and says Written.
-//  2. A daemon starts from what is folded: restore reads it in one snapshot, and the loop reads the log from there on.
+//  2. A daemon starts from what is folded: package start reads it in one snapshot, and the loop reads the log from there on.
 //  3. An error of the database is never "no job": asks are answered Unavailable.
 //
 // # The hot path
@@ -16,7 +16,7 @@
 // Pull, Renew and Finish take the requests of the API, check them here (a wrong one is asked of nobody), and ask the leader. The site that
 // they are checked by is the version that the loop last saw. A lease's token is its fence. The id of a request has two parts: twelve bytes
 // of queue, pilot and request id, four of the body; the leader refuses a name that comes with another body, as far as it remembers.
-// What pilots say of attempts that run is in the leader's memory (Seen); what they say at the end is written beside it, bounded and made
+// What pilots say of attempts that run is in the leader's memory (lease.Seen); what they say at the end is written beside it, bounded and made
 // fit for the database here: a text that it refuses would keep the log from going on. What a pilot starts is rendered where it asked, after
 // the commit: all answers of a batch read their jobs by one statement; payloads and shapes never change, and are kept.
 //

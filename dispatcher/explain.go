@@ -2,62 +2,47 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/internal/pg"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // facts are what tables have of a job that is explained.
 type facts struct {
-	TaskID     int64
-	ShareID    shares.ShareID
-	ShapeID    int32
-	Priority   int
-	MadeAt     time.Time
-	Place      int64
-	Placed     bool
-	Waits      bool
-	DueAt      *time.Time
-	Split      bool
-	Claims     []int64
-	TaskState  string
-	TaskReason string
-	UserName   string
+	explain.Subject
+	Priority int
+	MadeAt   time.Time
+	Placed   bool
+	Waits    bool
+	Held     []int64 // claims
 }
 
 // Explain says why a job waits, or why it was given its slot; lookup.ErrNoJob when no job has the id. It costs a handful of short reads, and
 // for one that had a slot the log is read again from the checkpoint before.
-func (r *Reads) Explain(ctx context.Context, job int64) (explain.Explanation, error) {
-	e, err := r.explain(ctx, job)
-	if err != nil {
-		return explain.Explanation{}, fmt.Errorf("explain: %w", err)
-	}
-	return e, nil
-}
-
-func (r *Reads) explain(ctx context.Context, job int64) (e explain.Explanation, err error) {
+func (r *Reads) Explain(ctx context.Context, job int64) (e explain.Explanation, err error) {
 	s, err := r.subject(ctx, job)
-	if err != nil {
-		return e, err
+	if err == nil {
+		err = r.around(ctx, func(m explain.Moment) { e = m.Job(*s) })
 	}
-	m, err := r.surroundings(ctx)
-	if err != nil {
-		return e, err
-	}
-	err = r.see(ctx, m, func(m explain.Moment) { e = m.Job(*s) })
-	return e, err
+	return e, wrap("explain", err)
 }
 
-// surroundings are what an explanation goes by beside the machine.
-func (r *Reads) surroundings(ctx context.Context) (m explain.Moment, err error) {
-	m.Holes = r.black(ctx)
-	m.Ends, err = rules.EndRates(ctx, r.db)
-	return m, err
+// around is see with all that an explanation goes by beside the machine.
+func (r *Reads) around(ctx context.Context, look func(explain.Moment)) (err error) {
+	m := explain.Moment{Holes: r.black(ctx)}
+	if m.Ends, err = rules.EndRates(ctx, r.d.cfg.Pool); err != nil {
+		return err
+	}
+	return r.see(ctx, m, look)
 }
 
 // subject is a job that is to be explained.
@@ -66,24 +51,23 @@ func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := collect[facts](ctx, r.db, "subject", pg.Args{"job": job})
+	rows, err := pg.CollectTo(ctx, pgx.RowToStructByNameLax[facts], r.d.cfg.Pool, query["subject"], pg.Args{"job": job})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: %d", lookup.ErrNoJob, job)
 	}
-	f := &rows[0]
-	s := &explain.Subject{Job: job, Task: f.TaskID, Share: f.ShareID, Path: j.Share, Shape: f.ShapeID, State: j.State, Place: f.Place, Inputs: j.Inputs,
-		TaskState: f.TaskState, TaskReason: f.TaskReason, User: f.UserName, TryAt: f.DueAt, Judged: f.DueAt != nil, Split: f.Split}
-	if f.Waits && f.DueAt == nil {
+	f, s := &rows[0], &rows[0].Subject
+	s.Job, s.Path, s.State, s.Inputs, s.Judged = job, j.Share, j.State, j.Inputs, s.TryAt != nil
+	if f.Waits && s.TryAt == nil {
 		now := time.Now()
 		s.TryAt = &now
 	}
 	if !f.Placed {
 		s.Place = r.place(ctx, f)
 	}
-	if s.Claims, err = r.ClaimsOf(ctx, f.Claims); err != nil {
+	if s.Claims, err = r.ClaimsOf(ctx, f.Held); err != nil {
 		return nil, err
 	}
 	if j.State != "ready" && j.State != "waiting" {
@@ -96,7 +80,7 @@ func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error
 func (r *Reads) place(ctx context.Context, f *facts) int64 {
 	place := -int64(f.Priority)
 	_ = r.see(ctx, explain.Moment{}, func(m explain.Moment) { // without an answer: as without aging
-		if node, ok := m.View.Site.Tree.ByID(f.ShareID); ok {
+		if node, ok := m.View.Site.Tree.ByID(f.Share); ok {
 			place = m.View.Site.Tree.Nodes[node].Plan.Aging.Place(f.Priority, f.MadeAt)
 		}
 	})
@@ -118,12 +102,11 @@ func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision,
 		out.ReadyAt = *j.Attempts[n-2].EndedAt
 	}
 	out.WaitedS = max(0, a.ClaimedAt.Sub(out.ReadyAt).Seconds())
-	type row struct{ Version int64 }
-	version, err := collect[row](ctx, r.db, "version_at", pg.Args{"at": a.ClaimedAt})
+	version, err := pg.CollectTo(ctx, pgx.RowTo[int64], r.d.cfg.Pool, query["version_at"], pg.Args{"at": a.ClaimedAt})
 	if err != nil {
 		return nil, err
 	}
-	out.Version = version[0].Version
+	out.Version = version[0]
 	within, cancel := context.WithTimeout(ctx, replayWithin)
 	defer cancel()
 	out.Record, out.Levels, err = r.replay.Decision(within, j.ID, int32(a.Attempt), a.ClaimedAt)
@@ -138,4 +121,51 @@ func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision,
 	}
 	out.Recorded = out.Record != nil
 	return out, nil
+}
+
+// whyWithin bounds how long Why reads the log again.
+const whyWithin = 20 * time.Second
+
+// Why says why share A was served before share B, or the other way round: a *job.FieldError when one of them is no share or one is above the
+// other. The decisions are those that the log still has; where it could not be read to the end in time, the oldest of them.
+func (r *Reads) Why(ctx context.Context, q explain.WhyRequest) (out explain.Why, err error) {
+	if q, err = q.Check(); err != nil {
+		return out, err
+	}
+	var wrong error
+	if err = r.see(ctx, explain.Moment{}, func(m explain.Moment) { _, _, wrong = m.Sides(q) }); err != nil || wrong != nil {
+		return out, errors.Join(wrong, err)
+	}
+	fared, err := r.fared(ctx, q)
+	if err != nil {
+		return out, fmt.Errorf("why: %w", err)
+	}
+	if err = r.see(ctx, explain.Moment{}, func(m explain.Moment) { out, wrong = m.Why(q, fared) }); err != nil {
+		return out, err
+	}
+	return out, wrong
+}
+
+// fared is what the last decisions say of both shares.
+func (r *Reads) fared(ctx context.Context, q explain.WhyRequest) (explain.Fared, error) {
+	within, cancel := context.WithTimeout(ctx, whyWithin)
+	defer cancel()
+	last, n, now := make([]replay.Decided, 0, min(q.Last, 1024)), 0, time.Now()
+	err := r.replay.Decisions(within, now.Add(-q.From), now, func(_ *replay.Turn, d replay.Decided, _ machine.Contest) bool {
+		if len(last) < q.Last {
+			last = append(last, d)
+		} else {
+			last[n%q.Last] = d
+		}
+		n++
+		return true
+	})
+	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+		return explain.Fared{}, err
+	}
+	f := replay.Fare{A: q.A, B: q.B}
+	for i := range last {
+		f.Add(last[(n+i)%len(last)])
+	}
+	return f.Fared, nil
 }

@@ -23,11 +23,11 @@ func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, u
 			return job.Wrong(field, n, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
 		}
 	}
-	of, id, err := v.site.supply(name, queue)
+	of, id, err := v.d.site.supply(name, queue)
 	if err != nil {
 		return err
 	}
-	err = v.say(ctx, func(tx pgx.Tx) error {
+	return wrap("report of "+name, v.say(ctx, func(tx pgx.Tx) error {
 		r := entry.Reported{Name: name, Queue: id, Total: total, Used: used}
 		args := pg.Args{"name": name, "queue": int32(id), "settle_s": of.Settle.Seconds()}
 		var at time.Time
@@ -36,11 +36,7 @@ func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, u
 		}
 		r.At, r.Settled = at.UTC(), min(r.Settled, shares.MaxResourceUnits)
 		return intake.Report(ctx, tx, r)
-	})
-	if err != nil {
-		return fmt.Errorf("report of %s: %w", name, err)
-	}
-	return nil
+	}))
 }
 
 // supply finds a resource of the site, and the queue of a report.
@@ -63,17 +59,4 @@ func (s *site) supply(name, queue string) (of shares.Resource, id shares.QueueID
 		return of, 0, nil
 	}
 	return of, q.ID, nil
-}
-
-// named is a queue by its name, whatever its state.
-func (s *site) named(name string) (q shares.Queue, err error) {
-	x := s.now.Load()
-	if x == nil {
-		return q, ErrUnavailable
-	}
-	q, ok := x.named[name]
-	if !ok {
-		return q, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, name, x.names())
-	}
-	return q, nil
 }

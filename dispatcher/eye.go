@@ -45,12 +45,23 @@ func (e *eye) view(ctx context.Context, look func(machine.View)) error {
 // seeWithin bounds a look of who has no context.
 const seeWithin = 5 * time.Second
 
-// leads says whether this daemon leads, as far as it knows.
-func (e *eye) leads() (is bool) {
+// watch has a function look at the node. A daemon that stops does not let it.
+func (e *eye) watch(look func(*lease.Node)) {
 	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
 	defer cancel()
-	_ = e.loop.Watch(ctx, func(n *lease.Node) { is = n.Leads() }) // a daemon that stops leads no more
+	_ = e.loop.Watch(ctx, look)
+}
+
+// leads says whether this daemon leads, as far as it knows.
+func (e *eye) leads() (is bool) {
+	e.watch(func(n *lease.Node) { is = n.Leads() })
 	return is
+}
+
+// leader is the daemon that leads, as far as this one knows; 0: none is known.
+func (e *eye) leader() (daemon int64) {
+	e.watch(func(n *lease.Node) { daemon = n.Leader() })
+	return daemon
 }
 
 // has says whether the machine has a batch.
@@ -74,14 +85,6 @@ func (e *eye) tip(ctx context.Context) (p fold.Position, err error) {
 		return p, failed
 	}
 	return p, err
-}
-
-// leader is the daemon that leads, as far as this one knows; 0: none is known.
-func (e *eye) leader() (daemon int64) {
-	ctx, cancel := context.WithTimeout(context.Background(), seeWithin)
-	defer cancel()
-	_ = e.loop.Watch(ctx, func(n *lease.Node) { daemon = n.Leader() }) // without an answer: none
-	return daemon
 }
 
 // heard is lease.Config's.

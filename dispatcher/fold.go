@@ -44,21 +44,19 @@ const (
 // fold follows the log up to where it is now.
 func (b background) fold(ctx context.Context) (n int, err error) {
 	news := b.eye.news.Load()
-	at, behind := b.brake.position(), foldBehind
-	if at != nil && at.Seq >= news {
-		if behind = foldAlone; b.brake.rested() < foldIdle {
+	now, behind := b.brake.now(), foldBehind
+	if now.has(news) {
+		if behind = foldAlone; time.Since(now.came) < foldIdle {
 			return 0, nil
 		}
 	}
-	if !b.eye.leads() {
-		if lag := b.brake.last(); lag == nil || lag.Time < behind {
-			return 0, nil
-		}
+	if !b.eye.leads() && (now.lag == nil || now.lag.Time < behind) {
+		return 0, nil
 	}
 	for range foldSteps {
 		took, err := b.Fold(ctx, foldBatches)
 		n += took
-		if at := b.brake.position(); err != nil || took == 0 || at.Seq >= news {
+		if err != nil || took == 0 || b.brake.now().has(news) {
 			return n, err
 		}
 	}
@@ -69,21 +67,16 @@ func (b background) fold(ctx context.Context) (n int, err error) {
 const foldedWithin = 3 * time.Second
 
 // catchUp folds what the machine has, but does not wait for a fold of others that is late.
-func (b background) catchUp(ctx context.Context) error {
-	for news, end := b.eye.news.Load(), time.Now().Add(foldedWithin); ; {
-		if at := b.brake.position(); at != nil && at.Seq >= news || time.Now().After(end) {
-			return nil
+func (d *Dispatcher) catchUp(ctx context.Context) error {
+	news, end := d.eye.news.Load(), time.Now().Add(foldedWithin)
+	return poll(ctx, func() (bool, error) {
+		for {
+			if d.brake.now().has(news) || time.Now().After(end) {
+				return true, nil
+			}
+			if n, err := d.Fold(ctx, foldBatches); n == 0 || err != nil {
+				return false, err
+			}
 		}
-		switch n, err := b.Fold(ctx, foldBatches); {
-		case err != nil:
-			return err
-		case n > 0:
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(awaitEvery):
-		}
-	}
+	})
 }

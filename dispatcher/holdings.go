@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
@@ -45,7 +44,7 @@ func (d *Dispatcher) Holdings(ctx context.Context, attempts []lookup.HeldJob) ([
 		out[i] = lookup.Holding{JobState: leased, Attempt: int(l.Attempt)}
 		if int(l.Attempt) == h.Attempt {
 			queue, _ := d.site.queue(l.Queue)
-			out[i].Lease, out[i].State, out[i].Queue = tokenOf(keyOf(l)), held[i].state(), queue.Name
+			out[i].Lease, out[i].State, out[i].Queue = tokenOf(l.Fence()), held[i].state(), queue.Name
 		}
 	}
 	return out, nil
@@ -53,10 +52,6 @@ func (d *Dispatcher) Holdings(ctx context.Context, attempts []lookup.HeldJob) ([
 
 // leased is the state of jobs that have a lease.
 const leased = "leased"
-
-func keyOf(l *machine.Lease) lease.Key {
-	return lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
-}
 
 // holding is the lease of a job, and what its pilot last said.
 type holding struct {
@@ -80,21 +75,18 @@ func (d *Dispatcher) heldNow(ctx context.Context, jobs []int64) (held []holding,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitMost, fmt.Errorf("%w: this daemon does not follow the log", ErrUnavailable))
 	defer cancel()
-	for pause := awaitFirst; ; pause = min(2*pause, awaitEvery) {
+	err = poll(ctx, func() (bool, error) {
 		err := d.eye.machine(ctx, func(m *machine.Machine) {
 			if at, _ := m.Stand(); at >= answer.Seq {
 				held = leasesOf(m, jobs, answer.Seen)
 			}
 		})
-		if held != nil || err != nil && !errors.Is(err, ErrUnavailable) {
-			return held, err
+		if errors.Is(err, ErrUnavailable) {
+			err = nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(pause):
-		}
-	}
+		return held != nil, err
+	})
+	return held, err
 }
 
 func leasesOf(m *machine.Machine, jobs []int64, seen []lease.Seen) []holding {
@@ -134,7 +126,7 @@ func (d *Dispatcher) without(ctx context.Context, jobs []int64) (map[int64]looku
 		return nil, err
 	}
 	if behind {
-		err := d.Verbs.fold(ctx)
+		err := d.catchUp(ctx)
 		if err == nil {
 			by, err = d.Reader.Stand(ctx, jobs)
 		}
@@ -167,7 +159,7 @@ func (d *Dispatcher) LeaseQueues(ctx context.Context, leases []string) (map[stri
 		return nil, fmt.Errorf("queues of leases: %w", err)
 	}
 	for i, k := range keys {
-		if l := held[i].is; l != nil && keyOf(l) == k {
+		if l := held[i].is; l != nil && l.Fence() == k {
 			queue, _ := d.site.queue(l.Queue)
 			at[tokenOf(k)] = queue.Name
 		}

@@ -69,7 +69,8 @@ func TestLifeByRequests(t *testing.T) {
 	if err != nil || !slices.Equal(renewed.Kept, []string{l.Lease}) || !slices.Equal(renewed.Lost, []string{"none"}) || len(renewed.Cancel) != 0 {
 		t.Errorf("%+v, %v", renewed, err)
 	}
-	if seen, err := s.Seen(t.Context(), []int64{l.Job, 1 << 40}); err != nil || seen[0].State != lease.Running || seen[0].CPUMilli != 1500 || seen[0].MemoryMB != 7 ||
+	said, err := s.ask(t.Context(), lease.Ask{Seen: []int64{l.Job, 1 << 40}})
+	if seen := said.Seen; err != nil || seen[0].State != lease.Running || seen[0].CPUMilli != 1500 || seen[0].MemoryMB != 7 ||
 		time.Since(seen[0].At).Abs() > time.Minute || !seen[1].At.IsZero() {
 		t.Errorf("%+v, %v", seen, err)
 	}

@@ -37,7 +37,7 @@ func (b background) survey(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.Locks, s.Lag, s.Daemons = locks, b.brake.last(), int(b.peers.Load())+1
+	s.Locks, s.Lag, s.Daemons = locks, b.brake.now().lag, int(b.peers.Load())+1
 	b.meter.Show(s)
 	return len(s.Pools), nil
 }

@@ -32,7 +32,7 @@ func TestNewsIsToldOfLogAndTables(t *testing.T) {
 			t.Errorf("%d: told %d times, want %d", i, told, c.want)
 		}
 	}
-	if at := d.brake.position(); at == nil || at.Seq != seq {
+	if at := d.brake.now().at; at == nil || at.Seq != seq {
 		t.Errorf("the tables are at %v, want %d", at, seq)
 	}
 }

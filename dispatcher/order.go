@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/rules"
@@ -15,22 +14,20 @@ type Coming = rules.Coming
 // Order says in which order jobs are to be made for shares that have some to come and none ready: that in which they come first at the pulls
 // to come.
 func (v *Verbs) Order(ctx context.Context, coming []Coming) (order []shares.ShareID, err error) {
-	if err := v.eye.view(ctx, func(w machine.View) { order = rules.Order(w, coming) }); err != nil {
-		return nil, fmt.Errorf("order: %w", err)
-	}
-	return order, nil
+	err = v.d.View(ctx, func(w machine.View) { order = rules.Order(w, coming) })
+	return order, wrap("order", err)
 }
 
 // Ends is how attempts ended lately, by pool and share, as far as they are folded.
 func (v *Verbs) Ends(ctx context.Context) (map[string]map[shares.ShareID]shares.Ends, error) {
-	rates, err := rules.EndRates(ctx, v.db)
+	rates, err := rules.EndRates(ctx, v.d.cfg.Pool)
 	if err != nil {
 		return nil, err
 	}
 	pools := map[string]map[shares.ShareID]shares.Ends{}
 	for _, r := range rates {
-		q, ok := v.site.queue(r.Queue)
-		if !ok || r.PerSecond <= 0 || v.site.path(r.Share) == "" {
+		q, ok := v.d.site.queue(r.Queue)
+		if !ok || r.PerSecond <= 0 || v.d.site.path(r.Share) == "" {
 			continue
 		}
 		if pools[q.Pool] == nil {
@@ -44,4 +41,4 @@ func (v *Verbs) Ends(ctx context.Context) (map[string]map[shares.ShareID]shares.
 }
 
 // Totals are how many jobs were made, and granted, since this daemon began, by all daemons as far as it has followed them.
-func (v *Verbs) Totals() (made, granted int64) { return v.eye.made.Load(), v.eye.granted.Load() }
+func (v *Verbs) Totals() (made, granted int64) { return v.d.eye.made.Load(), v.d.eye.granted.Load() }

@@ -58,10 +58,8 @@ func (v *Verbs) KeepLog(ctx context.Context, key, log string) error {
 	}
 	args := pgx.StrictNamedArgs{"job": of.Job, "attempt": of.Attempt, "since": since, "log": clean(log[max(0, len(log)-MaxPayloadLog):])}
 	// Planned anew: a prepared statement is planned for all days once on each connection, and locks them.
-	if _, err := v.db.Exec(ctx, query["keep_log"], pgx.QueryExecModeExec, args); err != nil {
-		return fmt.Errorf("keep_log: %w", err)
-	}
-	return nil
+	_, err = v.d.cfg.Pool.Exec(ctx, query["keep_log"], pgx.QueryExecModeExec, args)
+	return wrap("keep_log", err)
 }
 
 // logFrom is when the attempt was granted that a log key is good for, or a moment before that. A log comes before the end of its attempt, as a
@@ -71,7 +69,7 @@ func (v *Verbs) logFrom(ctx context.Context, of lease.Key, sum []byte) (since ti
 		return subtle.ConstantTimeCompare(logSum(lease.Key{Job: of.Job, Attempt: of.Attempt, Nonce: nonce}), sum) == 1
 	}
 	var runs bool
-	_ = v.eye.view(ctx, func(w machine.View) { // without an answer the tables are looked at
+	_ = v.d.View(ctx, func(w machine.View) { // without an answer the tables are looked at
 		l, ok := w.Lease(of.Job)
 		runs = ok && l.Attempt == of.Attempt && good(l.Nonce)
 	})
@@ -79,13 +77,10 @@ func (v *Verbs) logFrom(ctx context.Context, of lease.Key, sum []byte) (since ti
 		Nonce     int64
 		GrantedAt time.Time
 	}
-	rows, err := v.db.Query(ctx, query["log_attempt"], pg.Args{"job": of.Job, "attempt": of.Attempt, "late_s": lateLog.Seconds()})
+	args := pg.Args{"job": of.Job, "attempt": of.Attempt, "late_s": lateLog.Seconds()}
+	found, err := pg.Collect[attempt](ctx, v.d.cfg.Pool, query["log_attempt"], args)
 	if err != nil {
-		return since, fmt.Errorf("log_attempt: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[attempt])
-	if err != nil {
-		return since, fmt.Errorf("log_attempt: %w", err)
+		return since, err
 	}
 	for _, a := range found {
 		if good(a.Nonce) {

@@ -89,7 +89,7 @@ func newScene(t *testing.T) *scene {
 
 func (s *scene) outboxEmpty() bool {
 	var n int
-	return s.Reads.db.QueryRow(s.t.Context(), "SELECT count(*) FROM outbox").Scan(&n) == nil && n == 0
+	return s.cfg.Pool.QueryRow(s.t.Context(), "SELECT count(*) FROM outbox").Scan(&n) == nil && n == 0
 }
 
 // made makes jobs of a task.
@@ -243,7 +243,7 @@ func (s *scene) standings(t *testing.T) {
 	}
 	for _, sql := range []string{"CREATE TABLE share_samples_test PARTITION OF share_samples DEFAULT",
 		"INSERT INTO share_samples (at, pool, share_id, target, held, ready) SELECT now(), 'main', 1, 2, 1000, 8"} {
-		if _, err := s.Reads.db.Exec(t.Context(), sql); err != nil {
+		if _, err := s.cfg.Pool.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -88,12 +88,3 @@ func (d *Dispatcher) renew(ctx context.Context, all []lease.Renewal) ([]lease.Re
 	a, err := d.ask(ctx, lease.Ask{Renew: all})
 	return a.Renewed, err
 }
-
-// Seen is what pilots last said of attempts of these jobs, one for each. It is asked of the leader and written nowhere.
-func (d *Dispatcher) Seen(ctx context.Context, jobs []int64) ([]lease.Seen, error) {
-	if len(jobs) == 0 {
-		return nil, nil
-	}
-	a, err := d.ask(ctx, lease.Ask{Seen: jobs})
-	return a.Seen, err
-}

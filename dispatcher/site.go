@@ -20,7 +20,6 @@ type index struct {
 	version shares.Version
 	queues  map[shares.QueueID]shares.Queue
 	named   map[string]shares.Queue
-	paths   map[shares.ShareID]string
 }
 
 // adopt takes over a version.
@@ -28,14 +27,9 @@ func (s *site) adopt(v *shares.Version) {
 	if v == nil {
 		return
 	}
-	x := &index{version: *v, queues: map[shares.QueueID]shares.Queue{}, named: map[string]shares.Queue{}, paths: map[shares.ShareID]string{}}
+	x := &index{version: *v, queues: map[shares.QueueID]shares.Queue{}, named: map[string]shares.Queue{}}
 	for _, q := range v.Queues {
 		x.queues[q.ID], x.named[q.Name] = q, q
-	}
-	if v.Tree != nil {
-		for i := range v.Tree.Nodes {
-			x.paths[v.Tree.Nodes[i].ID] = v.Tree.Nodes[i].Path
-		}
 	}
 	s.now.Store(x)
 }
@@ -48,20 +42,26 @@ func (s *site) queue(id shares.QueueID) (q shares.Queue, ok bool) {
 	return q, ok
 }
 
-// open is a queue by its name that takes jobs.
-func (s *site) open(name string) (q shares.Queue, err error) {
+// named is a queue by its name, whatever its state.
+func (s *site) named(name string) (q shares.Queue, err error) {
 	x := s.now.Load()
 	if x == nil {
 		return q, ErrUnavailable // nothing is read yet
 	}
 	q, ok := x.named[name]
-	switch {
-	case !ok:
+	if !ok {
 		return q, fmt.Errorf("%w %q: the site has %s", ErrUnknownQueue, name, x.names())
-	case q.State != shares.Online && q.State != shares.Test:
-		return q, ErrQueueClosed
 	}
 	return q, nil
+}
+
+// open is a queue by its name that takes jobs.
+func (s *site) open(name string) (q shares.Queue, err error) {
+	q, err = s.named(name)
+	if err == nil && q.State != shares.Online && q.State != shares.Test {
+		return q, ErrQueueClosed
+	}
+	return q, err
 }
 
 // names lists the queues for an error message.
@@ -84,8 +84,8 @@ func (s *site) version(number int64) *shares.Version {
 	return nil
 }
 
-// inForce is the version in force; nil: none is known.
-func (s *site) inForce() *shares.Version {
+// current is the version in force; nil: nothing is read yet.
+func (s *site) current() *shares.Version {
 	if x := s.now.Load(); x != nil {
 		return &x.version
 	}
@@ -94,8 +94,16 @@ func (s *site) inForce() *shares.Version {
 
 // path is that of a share.
 func (s *site) path(id shares.ShareID) string {
-	if x := s.now.Load(); x != nil {
-		return x.paths[id]
+	if x := s.now.Load(); x != nil && x.version.Tree != nil {
+		return pathOf(x.version.Tree, id)
+	}
+	return ""
+}
+
+// pathOf is that of a share; empty: there is none.
+func pathOf(tree *shares.Tree, id shares.ShareID) string {
+	if node, ok := tree.ByID(id); ok {
+		return tree.Nodes[node].Path
 	}
 	return ""
 }
@@ -111,12 +119,4 @@ func polled(m lease.Machine) (list []shares.QueueID) {
 		}
 	}
 	return list
-}
-
-// current is the version in force; nil: nothing is read yet.
-func (s *site) current() *shares.Version {
-	if x := s.now.Load(); x != nil {
-		return &x.version
-	}
-	return nil
 }

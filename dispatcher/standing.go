@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -25,7 +26,7 @@ func (r *Reads) Outlook(ctx context.Context) explain.Standing {
 	ctx, cancel := context.WithTimeout(ctx, outlookWithin)
 	defer cancel()
 	var m explain.Moment
-	if ends, err := rules.EndRates(ctx, r.db); err == nil {
+	if ends, err := rules.EndRates(ctx, r.d.cfg.Pool); err == nil {
 		m.Ends = ends
 	}
 	var heads []int64
@@ -43,7 +44,7 @@ func (r *Reads) waited(ctx context.Context, jobs []int64) map[int64]float64 {
 		ID      int64
 		Seconds float64
 	}
-	rows, err := collect[row](ctx, r.db, "waited", pg.Args{"jobs": jobs})
+	rows, err := pg.Collect[row](ctx, r.d.cfg.Pool, query["waited"], pg.Args{"jobs": jobs})
 	if err != nil {
 		return nil
 	}
@@ -58,6 +59,13 @@ func (r *Reads) waited(ctx context.Context, jobs []int64) map[int64]float64 {
 func (r *Reads) Queues() (list []explain.QueueStanding) {
 	list = []explain.QueueStanding{}
 	r.now(explain.Moment{Holes: r.black(context.Background())}, func(m explain.Moment) { list = m.Queues() })
+	return list
+}
+
+// GangHolds lists the nodes of which this daemon holds slots for gangs.
+func (r *Reads) GangHolds() (list []GangHold) {
+	list = []GangHold{}
+	r.now(explain.Moment{}, func(m explain.Moment) { list = append(list, holdings.GangHolds(m)...) })
 	return list
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/start"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -129,7 +130,7 @@ func (s *stage) made(t *testing.T, v shares.Version) *machine.Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _, err := world{d}.restore(t.Context())
+	m, _, err := start.Load(t.Context(), s.db, d.cfg.Site, d.cfg.Machine)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestStepsOfTwo(t *testing.T) {
 		}
 	}
 	waitFor(t, func() bool { // the tables of the daemon that is left know all
-		rows, _, err := second.Verbs.jobs.TaskJobs(ctx, lookup.JobFilter{Task: 1, State: "cancelled"})
+		rows, _, err := second.Reader.TaskJobs(ctx, lookup.JobFilter{Task: 1, State: "cancelled"})
 		return err == nil && len(rows) == 20
 	})
 	waitFor(t, second.eye.leads)
@@ -100,7 +100,7 @@ func TestPullsWaitForTables(t *testing.T) {
 	if b.measure(fold.Lag{Time: 30 * time.Second}) {
 		t.Error("it still waits")
 	}
-	if err := <-done; err != nil || !b.measure(fold.Lag{Time: time.Hour}) || b.last().Time != time.Hour {
+	if err := <-done; err != nil || !b.measure(fold.Lag{Time: time.Hour}) || b.now().lag.Time != time.Hour {
 		t.Error(err)
 	}
 	w.brake.mu.Lock()

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -17,23 +19,13 @@ var ErrNoTask = errors.New("no such task")
 
 // taskFacts are what tables have of a task that is explained.
 type taskFacts struct {
-	ID       int64
-	State    string
-	Reason   string
+	explain.TaskSubject
 	UserName string
 	ShareID  shares.ShareID
-	Share    string
-	Priority int
-	ToCome   int64
-	Ready    int64
-	Leased   int64
-	Over     bool
 	First    *int64 // job
-	Cut      bool
 	// Pieces of other tasks of the share that become jobs before its own, by shape; 0 where that is not known.
 	AheadShapes []int32
 	AheadPieces []int64
-	More        bool // and others, that were not counted
 }
 
 // kindRow is jobs of a task that are alike.
@@ -45,37 +37,28 @@ type kindRow struct {
 }
 
 func (r *Reads) kinds(ctx context.Context, task int64) ([]kindRow, error) {
-	return collect[kindRow](ctx, r.db, "kinds", pg.Args{"task": task, "most": explain.MostCounted})
+	return pg.Collect[kindRow](ctx, r.d.cfg.Pool, query["kinds"], pg.Args{"task": task, "most": explain.MostCounted})
 }
 
 // ExplainTask says why no more of a task runs: what it waits for, or what keeps the job that is to start next, or a piece of it where none is
 // a job yet. ErrNoTask when no task has the id.
 func (r *Reads) ExplainTask(ctx context.Context, task int64) (e explain.TaskExplanation, err error) {
 	t, err := r.taskSubject(ctx, task)
-	if err != nil {
-		return e, fmt.Errorf("explain: %w", err)
-	}
-	m, err := r.surroundings(ctx)
 	if err == nil {
-		err = r.see(ctx, m, func(m explain.Moment) { e = m.Task(*t) })
+		err = r.around(ctx, func(m explain.Moment) { e = m.Task(*t) })
 	}
-	if err != nil {
-		return explain.TaskExplanation{}, fmt.Errorf("explain: %w", err)
-	}
-	return e, nil
+	return e, wrap("explain", err)
 }
 
 func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubject, error) {
-	rows, err := collect[taskFacts](ctx, r.db, "task", pg.Args{"task": task, "most": explain.MostCounted})
+	rows, err := pg.CollectTo(ctx, pgx.RowToStructByNameLax[taskFacts], r.d.cfg.Pool, query["task"], pg.Args{"task": task, "most": explain.MostCounted})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: %d", ErrNoTask, task)
 	}
-	f := &rows[0]
-	t := &explain.TaskSubject{Task: f.ID, Share: f.Share, State: f.State, Reason: f.Reason, ToCome: f.ToCome, Ready: f.Ready, Leased: f.Leased,
-		Priority: f.Priority, Over: f.Over, Cut: f.Cut, More: f.More}
+	f, t := &rows[0], &rows[0].TaskSubject
 	for i, shape := range f.AheadShapes {
 		t.Ahead = append(t.Ahead, explain.PiecesAhead{Shape: shape, Pieces: f.AheadPieces[i]})
 	}
@@ -86,10 +69,30 @@ func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubje
 	case f.ToCome > 0 && f.ShareID != 0:
 		var kinds []kindRow
 		if kinds, err = r.kinds(ctx, task); err == nil && len(kinds) > 0 {
-			t.Piece = &explain.Subject{Task: f.ID, Share: f.ShareID, Path: f.Share, Shape: kinds[0].ShapeID, User: f.UserName}
+			t.Piece = &explain.Subject{Task: task, Share: f.ShareID, Path: f.Share, Shape: kinds[0].ShapeID, User: f.UserName}
 		}
 	}
 	return t, err
+}
+
+// KindQueues is where jobs of a task with the same requirements may run.
+type KindQueues struct {
+	Share  string           `json:"share" doc:"The share that pays."`
+	Needs  job.Requirements `json:"needs"`
+	Jobs   int64            `json:"jobs" doc:"Live jobs of this kind, among the first 10000 of the task."`
+	ToCome int64            `json:"to_come" doc:"Pieces of the task that will become such jobs, or, where it may choose between sizes, those of another size."`
+	Queues []QueueFit       `json:"queues" doc:"Every queue of the site, in file order."`
+}
+
+// QueueFit says whether a queue may run jobs of a kind.
+type QueueFit struct {
+	Queue  string            `json:"queue"`
+	Pool   string            `json:"pool"`
+	State  shares.QueueState `json:"state" enum:"online,drain,offline,test"`
+	Runs   bool              `json:"runs" doc:"It may run them; a slot with labels of its own may where the queue alone may not."`
+	Reason string            `json:"reason,omitempty" doc:"Why it does not: the first filter that excludes it."`
+	Remote bool              `json:"remote,omitempty" doc:"It runs them, but after others for a time: they prefer a queue near their inputs."`
+	Pilots int               `json:"pilots" doc:"Pilots that pulled here in the last five minutes."`
 }
 
 // TaskQueues says where the jobs of a task may run, and which filter excludes which queue: one answer for each kind of jobs that it has or will
@@ -113,10 +116,7 @@ func (r *Reads) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error
 	pilots, _ := r.lately.pilots()
 	out := make([]KindQueues, len(rows))
 	for i, k := range rows {
-		out[i] = KindQueues{Needs: needs[i], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
-		if node, ok := site.Tree.ByID(k.ShareID); ok {
-			out[i].Share = site.Tree.Nodes[node].Path
-		}
+		out[i] = KindQueues{Share: pathOf(site.Tree, k.ShareID), Needs: needs[i], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
 		for n, q := range site.Queues {
 			out[i].Queues[n] = fitAt(out[i].Needs, q, out[i].Share)
 			out[i].Queues[n].Pilots = len(pilots[q.ID])

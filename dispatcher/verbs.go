@@ -8,11 +8,8 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/intake"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/access"
@@ -20,16 +17,7 @@ import (
 
 // Verbs are what people and programs have done to jobs, claims and limits. A verb is a transaction that writes a row of the outbox; it returns
 // when the row is in the log and this daemon goes by it, or was refused.
-type Verbs struct {
-	db      *pgxpool.Pool
-	log     *ledger.Table
-	eye     *eye
-	site    *site
-	jobs    *lookup.Reader
-	book    *holdings.Book
-	written func()                          // tells the leader
-	fold    func(ctx context.Context) error // brings the tables up to what the machine has
-}
+type Verbs struct{ d *Dispatcher }
 
 // killed is what the pilots of jobs are told that people kill.
 var killed = intake.Killing{Reason: "killed", GraceS: 10}
@@ -48,13 +36,13 @@ func (v *Verbs) KillJob(ctx context.Context, id int64) (state string, err error)
 		return "", err
 	}
 	leased := false
-	if err = v.eye.view(ctx, func(w machine.View) { _, leased = w.Lease(id) }); err != nil || leased {
+	if err = v.d.View(ctx, func(w machine.View) { _, leased = w.Lease(id) }); err != nil || leased {
 		return "leased", err
 	}
-	j, err := v.jobs.Job(ctx, id)
+	j, err := v.d.Reader.Job(ctx, id)
 	if err == nil && j.State == "leased" { // it ended a moment ago
 		if err = v.foldEnd(ctx, lookup.HeldJob{Job: id, Attempt: len(j.Attempts)}); err == nil {
-			j, err = v.jobs.Job(ctx, id)
+			j, err = v.d.Reader.Job(ctx, id)
 		}
 	}
 	if err == nil && j.EndedAt == nil { // as of what is folded
@@ -95,7 +83,7 @@ func kill(ctx context.Context, tx pgx.Tx, live []int64) error {
 
 // live are those of some jobs that are not over, in their order. What the tables have not heard of yet, the machine of this daemon knows.
 func (v *Verbs) live(ctx context.Context, ids []int64) (live []int64, err error) {
-	by, err := v.jobs.Stand(ctx, ids)
+	by, err := v.d.Reader.Stand(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +108,7 @@ func (v *Verbs) live(ctx context.Context, ids []int64) (live []int64, err error)
 // gone are those of some jobs that the machine of this daemon does not have.
 func (v *Verbs) gone(ctx context.Context, jobs map[int64]lookup.Stood) (gone map[int64]bool, err error) {
 	gone = map[int64]bool{}
-	err = v.eye.view(ctx, func(w machine.View) {
+	err = v.d.View(ctx, func(w machine.View) {
 		for id, j := range jobs {
 			if w.Job(j.Task, id) == (machine.JobsView{}) {
 				gone[id] = true
@@ -135,16 +123,12 @@ type TargetSlots = intake.TargetSlots
 
 // SetTargetSlots puts a limit in force at all daemons, or takes it back. Nothing is killed: while more is held, nothing is granted under it.
 func (v *Verbs) SetTargetSlots(ctx context.Context, t TargetSlots) error {
-	err := v.say(ctx, func(tx pgx.Tx) error {
+	return wrap("target slots", v.say(ctx, func(tx pgx.Tx) error {
 		if _, err := intake.SetTargetSlots(ctx, tx, t); err != nil {
 			return err
 		}
 		return access.Record(ctx, tx, access.Change{What: "queue.target-slots", Object: t.Queue, After: targetText(t)})
-	})
-	if err != nil {
-		return fmt.Errorf("target slots: %w", err)
-	}
-	return nil
+	}))
 }
 
 // targetText is what was set, for the audit.

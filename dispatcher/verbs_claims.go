@@ -41,7 +41,7 @@ type OutsideClaim struct {
 // CreateClaim makes a claim that is bound from now on, until DeleteClaim. Jobs that wait for it may start. The same again changes nothing.
 // Errors: *job.FieldError, ErrUnknownQueue, ErrClaimExists, ErrDeviceTaken.
 func (v *Verbs) CreateClaim(ctx context.Context, c OutsideClaim) (explain.ClaimStanding, error) {
-	q, err := v.site.named(c.Queue)
+	q, err := v.d.site.named(c.Queue)
 	if err != nil {
 		return explain.ClaimStanding{}, err
 	}
@@ -63,13 +63,13 @@ func (v *Verbs) CreateClaim(ctx context.Context, c OutsideClaim) (explain.ClaimS
 	if err != nil {
 		return explain.ClaimStanding{}, fmt.Errorf("create claim: %w", err)
 	}
-	return v.book.Claim(ctx, id)
+	return v.d.Book.Claim(ctx, id)
 }
 
 // awaitClaim waits for the row that made a claim, whoever wrote it.
 func (v *Verbs) awaitClaim(ctx context.Context, id int64) error {
 	var row *int64
-	err := v.db.QueryRow(ctx, query["claim_said"], pg.Args{"id": id}).Scan(&row)
+	err := v.d.cfg.Pool.QueryRow(ctx, query["claim_said"], pg.Args{"id": id}).Scan(&row)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && row == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (v *Verbs) awaitClaim(ctx context.Context, id int64) error {
 // whyRefused says why the machine did not take a claim: one of the name drains, or a claim of a task has its device.
 func (v *Verbs) whyRefused(ctx context.Context, id int64, refused error) error {
 	err := ErrDeviceTaken
-	_ = v.eye.view(ctx, func(w machine.View) { // without an answer the text says it
+	_ = v.d.View(ctx, func(w machine.View) { // without an answer the text says it
 		if now, ok := w.Claim(id); ok && now.State == resource.ClaimDraining {
 			err = fmt.Errorf("%w: it was deleted, and %d jobs still hold it", ErrClaimExists, now.Sharers)
 		}
@@ -100,7 +100,7 @@ func (v *Verbs) DeleteClaim(ctx context.Context, name string, force bool) (expla
 		if id, err = intake.DeleteClaim(ctx, tx, name); err != nil {
 			return err
 		}
-		if err := v.eye.view(ctx, func(w machine.View) { last, _ = w.Claim(id) }); err != nil {
+		if err := v.d.View(ctx, func(w machine.View) { last, _ = w.Claim(id) }); err != nil {
 			return err
 		}
 		if last.Sharers > 0 && !force {
@@ -111,9 +111,9 @@ func (v *Verbs) DeleteClaim(ctx context.Context, name string, force bool) (expla
 	if err != nil {
 		return explain.ClaimStanding{}, fmt.Errorf("delete claim: %w", err)
 	}
-	st, err := v.book.Claim(ctx, id)
+	st, err := v.d.Book.Claim(ctx, id)
 	if errors.Is(err, ErrNoClaim) { // it is over, and not folded yet
-		st, err = v.book.Standing(&last), nil
+		st, err = v.d.Book.Standing(&last), nil
 		st.State, st.Sharers = "released", 0
 	}
 	return st, err

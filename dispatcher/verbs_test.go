@@ -387,7 +387,7 @@ func TestWordsBeside(t *testing.T) {
 	if noted, err := w.Late(ctx, of, Result{Outcome: Finished}); err != nil || noted {
 		t.Errorf("it ended just so: %v, %v", noted, err)
 	}
-	if log, err := w.Verbs.jobs.JobLog(ctx, l.Job, 1); err != nil || len(log) != MaxPayloadLog-1 || !strings.HasSuffix(log, "xend") {
+	if log, err := w.Reader.JobLog(ctx, l.Job, 1); err != nil || len(log) != MaxPayloadLog-1 || !strings.HasSuffix(log, "xend") {
 		t.Errorf("a log of %d bytes, %v", len(log), err)
 	}
 	if err := w.ReportExternal(ctx, "tape", "", 10, 4); err != nil {
@@ -417,7 +417,7 @@ func TestStartKnowsVerbs(t *testing.T) {
 	if !slices.Contains(ids, held.Job) {
 		t.Fatalf("job %d", held.Job)
 	}
-	waitFor(t, func() bool { row, err := w.Verbs.jobs.Job(ctx, held.Job); return err == nil && row.State == "leased" })
+	waitFor(t, func() bool { row, err := w.Reader.Job(ctx, held.Job); return err == nil && row.State == "leased" })
 	if _, err := w.KillJob(ctx, held.Job); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,13 +21,7 @@ type visits struct {
 	waiting int
 	given   parts // pulls that got jobs
 	pilots  map[string]visit
-	nodes   map[string]slots // of pulls that wait
-}
-
-// slots are pulls that wait at a node.
-type slots struct {
-	n     int
-	cores int64
+	nodes   map[string]explain.Waits // of pulls that wait
 }
 
 // visit is the last pull of a pilot.
@@ -45,7 +40,7 @@ const (
 func (l *lately) at(id shares.QueueID) *visits {
 	v := l.queues[id]
 	if v == nil {
-		v = &visits{pilots: map[string]visit{}, nodes: map[string]slots{}}
+		v = &visits{pilots: map[string]visit{}, nodes: map[string]explain.Waits{}}
 		l.queues[id] = v
 	}
 	return v
@@ -91,27 +86,11 @@ func (v *visits) waits(node string, n int, cores int64) {
 		return
 	}
 	at := v.nodes[node]
-	if at = (slots{at.n + n, at.cores + cores}); at.n == 0 {
+	if at = (explain.Waits{Slots: at.Slots + n, Cores: at.Cores + cores}); at.Slots == 0 {
 		delete(v.nodes, node)
 		return
 	}
 	v.nodes[node] = at
-}
-
-// waits are the slots and cores that wait at a node.
-func (l *lately) waits(queue, node string) (n int, cores int64) {
-	site := l.site()
-	if site == nil {
-		return 0, 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range site.Queues {
-		if v := l.queues[site.Queues[i].ID]; v != nil && site.Queues[i].Name == queue {
-			return v.nodes[node].n, v.nodes[node].cores
-		}
-	}
-	return 0, 0
 }
 
 // atNodes are the slots and cores that wait where some are held.
@@ -120,9 +99,15 @@ func (l *lately) atNodes(holds []gate.NodeHold) map[resource.Place]explain.Waits
 		return nil
 	}
 	all := map[resource.Place]explain.Waits{}
-	for _, h := range holds {
-		n, cores := l.waits(h.Place.Queue, h.Place.Node)
-		all[h.Place] = explain.Waits{Slots: n, Cores: cores}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, v := range l.queues {
+		q, _ := l.queue(id)
+		for _, h := range holds {
+			if h.Place.Queue == q.Name {
+				all[h.Place] = v.nodes[h.Place.Node]
+			}
+		}
 	}
 	return all
 }
@@ -157,6 +142,26 @@ func (l *lately) pilots() (all map[shares.QueueID][]explain.Pilot, waiting map[s
 	return all, waiting
 }
 
+// QueueLately is how a queue did in the last hour, and who holds its cores.
+type QueueLately struct {
+	Queue   string      `json:"queue"`
+	Held    []QueueHeld `json:"held_by_share" doc:"By share, who holds most first."`
+	Pulls   int64       `json:"pulls" doc:"Pulls that were given jobs in the last hour."`
+	MeanS   float64     `json:"claim_wait_mean_s" doc:"Seconds that these waited for their jobs, on the average; 0 when there were none."`
+	MostS   float64     `json:"claim_wait_max_s" doc:"The longest of these waits."`
+	Ended   int64       `json:"ended" doc:"Attempts that finished, failed or were lost in the last hour."`
+	Failed  int64       `json:"failed" doc:"Of these, those that failed or were lost."`
+	Failure float64     `json:"failure_rate" doc:"failed / ended; 0 when none ended."`
+	Since   time.Time   `json:"since" doc:"What the hour's figures begin with: an hour ago, or when the daemon that decides began to."`
+}
+
+// QueueHeld is what a share holds at a queue.
+type QueueHeld struct {
+	Share string `json:"share"`
+	Cores int64  `json:"cores"`
+	Jobs  int64  `json:"jobs"`
+}
+
 // QueuesLately says of every queue, or of one by its name, who holds its cores, and how it did in the last hour as far as this daemon heard
 // of it. In file order.
 func (r *Reads) QueuesLately(name string) []QueueLately {
@@ -168,7 +173,7 @@ func (r *Reads) QueuesLately(name string) []QueueLately {
 		Failed int64
 	}
 	ends := map[shares.QueueID]row{}
-	rows, _ := collect[row](ctx, r.db, "ended_lately", nil) // without an answer: none are known
+	rows, _ := pg.Collect[row](ctx, r.d.cfg.Pool, query["ended_lately"]) // without an answer: none are known
 	for _, e := range rows {
 		ends[e.Queue] = e
 	}
@@ -211,9 +216,7 @@ func heldBy(v machine.View, name string) (list []QueueLately, ids []shares.Queue
 			continue
 		}
 		sum := held[h.Queue][h.Share]
-		if node, ok := v.Site.Tree.ByID(h.Share); ok {
-			sum.Share = v.Site.Tree.Nodes[node].Path
-		}
+		sum.Share = pathOf(v.Site.Tree, h.Share)
 		sum.Jobs, sum.Cores = sum.Jobs+h.Jobs, sum.Cores+h.Jobs*int64(need.Cores)
 		held[h.Queue][h.Share] = sum
 	}

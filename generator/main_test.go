@@ -74,12 +74,12 @@ func newWorldOn(t testing.TB, db *pgxpool.Pool) *world {
 
 // hooks are those of the daemon.
 func hooks(ahead func(ctx context.Context, from, to shares.ShareID) (bool, error)) site.Hooks {
-	return site.Hooks{Barrier: dispatcher.Barrier, Live: Live, Applied: dispatcher.Rebase, Ahead: ahead,
+	return site.Hooks{Barrier: intake.Barrier, Live: Live, Applied: intake.Rebase, Ahead: ahead,
 		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 			if err := MoveShare(ctx, tx, from, to); err != nil {
 				return err
 			}
-			return dispatcher.MoveShare(ctx, tx, from, to)
+			return intake.MoveShare(ctx, tx, from, to)
 		}}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // panda-client's tasks name no transformation: PanDA's server knows it by the processing type. Those of prun run by runGen. What stays
@@ -84,7 +84,7 @@ func (t *translation) output(name string, p map[string]any) {
 	if all != "" {
 		all += ","
 	}
-	t.spec.Env[outputsVar] = all + t.filled(name+".value", lfn) + "|" + dispatcher.Literal(strings.TrimSuffix(dataset, "/"))
+	t.spec.Env[outputsVar] = all + t.filled(name+".value", lfn) + "|" + job.Literal(strings.TrimSuffix(dataset, "/"))
 }
 
 // runGenKnows faults words of a command that runGen could do nothing with.

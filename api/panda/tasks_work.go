@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -90,7 +90,7 @@ func (t *translation) command() {
 	if t.runGen {
 		t.runGenKnows(words)
 	}
-	t.spec.Command = append([]string{dispatcher.Literal(t.spec.Transformation)}, words...)
+	t.spec.Command = append([]string{job.Literal(t.spec.Transformation)}, words...)
 }
 
 // parameters are the items of jobParameters; one text stands for one constant.
@@ -153,7 +153,7 @@ func (t *translation) value(name string, p map[string]any) string {
 
 // filled is a text with what is filled in for each job.
 func (t *translation) filled(name, text string) string {
-	return placeholder.ReplaceAllStringFunc(dispatcher.Literal(text), func(text string) string { return t.fill(name, text) })
+	return placeholder.ReplaceAllStringFunc(job.Literal(text), func(text string) string { return t.fill(name, text) })
 }
 
 // placeholder is a thing that is filled in for each job: ${IN}, ${SN/P}, ${RNDMSEED:offset}.
@@ -177,7 +177,7 @@ func (t *translation) fill(name, text string) string {
 	case out == nth:
 		out = fmt.Sprintf(nth, 1+t.offset)
 	case word == "IN" && t.shared != nil:
-		out = dispatcher.Literal(strings.Join(t.shared, ","))
+		out = job.Literal(strings.Join(t.shared, ","))
 	}
 	switch {
 	case t.runGen && text == "${SURL}":

@@ -16,6 +16,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
+	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
@@ -49,7 +50,7 @@ func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 	worlds <- struct{}{}
 	t.Cleanup(func() { <-worlds })
 	w := &world{t: t, db: pgtest.Open(t)}
-	store := site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: dispatcher.Barrier, Live: generator.Live, Applied: dispatcher.Rebase}})
+	store := site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: intake.Barrier, Live: generator.Live, Applied: intake.Rebase}})
 	if _, err := store.Apply(t.Context(), site.ApplyRequest{Source: []byte(siteYAML), By: "test"}); err != nil {
 		t.Fatal(err)
 	}

@@ -66,13 +66,13 @@ func (d *daemon) levels() *logs.Levels {
 // so, and says the new version to the log, all in its one transaction.
 func (d *daemon) openSite(context.Context) error {
 	d.store = site.NewStore(site.Config{Pool: d.pool, Log: d.part("site"), Metrics: d.registry, Hooks: site.Hooks{
-		Barrier: dispatcher.Barrier,
+		Barrier: intake.Barrier,
 		Live:    generator.Live,
 		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 			if err := generator.MoveShare(ctx, tx, from, to); err != nil {
 				return err
 			}
-			return dispatcher.MoveShare(ctx, tx, from, to)
+			return intake.MoveShare(ctx, tx, from, to)
 		},
 		Ahead: func(ctx context.Context, from, to shares.ShareID) (bool, error) {
 			if d.generator == nil { // of the first site of all
@@ -80,7 +80,7 @@ func (d *daemon) openSite(context.Context) error {
 			}
 			return d.generator.MoveAhead(ctx, from, to)
 		},
-		Applied: dispatcher.Rebase,
+		Applied: intake.Rebase,
 		Standing: func(ctx context.Context) (map[string]site.Demand, error) {
 			if d.dispatcher == nil {
 				return nil, nil

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // A job goes from the outbox to a pilot and to its history, and is tried again by the rules when it failed.
 func TestSettle(t *testing.T) {
 	db, ctx := pgtest.Open(t), t.Context()
-	store := site.NewStore(site.Config{Pool: db, Hooks: site.Hooks{Barrier: dispatcher.Barrier, Applied: dispatcher.Rebase}})
+	store := site.NewStore(site.Config{Pool: db, Hooks: site.Hooks{Barrier: intake.Barrier, Applied: intake.Rebase}})
 	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte("shares: [{name: A}]\nqueues: [{name: q, slots: 10}]\n"), By: "test"}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,5 +12,5 @@
 //  2. A step that fails fails the test, but where the daemon stops.
 //  3. The dispatcher ends before the test does, or by Stop.
 //
-// Only _test.go files import it. The store's Hooks need Barrier and Applied of package dispatcher.
+// Only _test.go files import it. The store's Hooks need Barrier and Rebase of package intake.
 package dispatchertest

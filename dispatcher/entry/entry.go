@@ -99,6 +99,16 @@ type Granted struct {
 	Request ID // of the pull; zero: it had none
 }
 
+// Fence names an attempt as its pilot does: of who says another nonce nothing is taken.
+type Fence struct {
+	Job     int64
+	Attempt int32
+	Nonce   int64
+}
+
+// Fence is that of the attempt.
+func (e *Granted) Fence() Fence { return Fence{e.Job, e.Attempt, e.Nonce} }
+
 // Started says that the pilot runs the attempt.
 type Started struct {
 	Job     int64

@@ -11,12 +11,8 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// Fence names an attempt as its pilot does.
-type Fence struct {
-	Job     int64
-	Attempt int32
-	Nonce   int64
-}
+// Fence names an attempt.
+type Fence = entry.Fence
 
 // End is how an attempt ended, and what became of its job.
 type End struct {
@@ -35,7 +31,7 @@ func Ended(ctx context.Context, db Querier, fences []Fence) (map[Fence]End, erro
 		"nonces": column(fences, func(f Fence) int64 { return f.Nonce })}
 	found := make(map[Fence]End, len(fences))
 	err := ask(ctx, db, "ended_attempts", args, func(r *row) {
-		f := Fence{r.int64(), r.int32(), r.int64()}
+		f := Fence{Job: r.int64(), Attempt: r.int32(), Nonce: r.int64()}
 		found[f] = End{entry.Outcome(r.char()), State(r.char()).next()}
 	})
 	if err != nil {

@@ -6,11 +6,9 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
-	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Of one claim so many holders and waiters are shown, and so many jobs are looked at, some at once: it may be one for all jobs of a task.
@@ -23,33 +21,19 @@ const (
 // Claim is one claim with those that hold it and that wait; intake.ErrNoClaim when there is none with the id.
 func (b *Book) Claim(ctx context.Context, id int64) (explain.ClaimStanding, error) {
 	var jobs sharers
-	is := false
-	var st explain.ClaimStanding
-	err := b.cfg.View(ctx, func(w machine.View) {
-		var c gate.Shown
-		if c, is = w.Claim(id); is {
-			st = b.Standing(&c)
+	list, err := b.claimsOf(ctx, []int64{id}, func(w machine.View) {
+		if _, live := w.Claim(id); live {
 			jobs.look(w, id)
 		}
 	})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%w: %d", intake.ErrNoClaim, id)
+	}
 	if err != nil {
-		return explain.ClaimStanding{}, fmt.Errorf("claim %d: %w", id, err)
-	}
-	if !is {
-		ended, err := b.released(ctx, "ended_claim", pg.Args{"id": id})
-		if err == nil && len(ended) == 0 {
-			err = fmt.Errorf("%w: %d", intake.ErrNoClaim, id)
-		}
-		if err != nil {
-			return explain.ClaimStanding{}, err
-		}
-		return ended[0], nil
-	}
-	one := []explain.ClaimStanding{st}
-	if err := b.addTimes(ctx, one); err != nil {
 		return explain.ClaimStanding{}, err
 	}
-	return one[0], b.addJobs(ctx, &one[0], jobs)
+	err = b.addJobs(ctx, &list[0], jobs)
+	return list[0], err
 }
 
 // sharers are jobs that share a claim.
@@ -60,8 +44,7 @@ type sharers struct {
 
 // look finds the first of them.
 func (s *sharers) look(w machine.View, claim int64) {
-	saved := w.Claims()
-	for _, p := range saved.Parties {
+	for _, p := range w.Claims().Parties {
 		if !slices.Contains(p.Claims, claim) {
 			continue
 		}

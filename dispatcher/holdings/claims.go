@@ -108,6 +108,11 @@ func (b *Book) ClaimsOf(ctx context.Context, ids []int64) ([]explain.ClaimStandi
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	return b.claimsOf(ctx, ids, func(machine.View) {})
+}
+
+// claimsOf is ClaimsOf that also looks at the machine at the same moment.
+func (b *Book) claimsOf(ctx context.Context, ids []int64, also func(machine.View)) ([]explain.ClaimStanding, error) {
 	live := map[int64]explain.ClaimStanding{}
 	if err := b.cfg.View(ctx, func(w machine.View) {
 		for _, id := range ids {
@@ -115,6 +120,7 @@ func (b *Book) ClaimsOf(ctx context.Context, ids []int64) ([]explain.ClaimStandi
 				live[id] = b.Standing(&c)
 			}
 		}
+		also(w)
 	}); err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}

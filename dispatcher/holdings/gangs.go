@@ -2,18 +2,18 @@ package holdings
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/gate"
-	"github.com/divvyhq/divvy/dispatcher/machine"
 )
 
-// GangHolds lists the nodes of which slots are held for gangs at a time, without the pulls that wait there.
-func GangHolds(v machine.View, now time.Time) (list []GangHold) {
-	for _, h := range v.GangHolds(now) {
-		if g, ok := v.Gang(h.Claim); ok {
-			hold := holdOf(h, g)
-			if c, ok := v.Claim(h.Claim); ok {
+// GangHolds lists the nodes of which slots are held for gangs.
+func GangHolds(m explain.Moment) (list []GangHold) {
+	for _, h := range m.View.GangHolds(m.At) {
+		if g, ok := m.View.Gang(h.Claim); ok {
+			hold, waits := holdOf(h, g), m.AtNodes[h.Place]
+			hold.Slots, hold.Cores = waits.Slots, waits.Cores
+			if c, ok := m.View.Claim(h.Claim); ok {
 				hold.Key = c.Key
 			}
 			list = append(list, hold)

@@ -99,6 +99,27 @@ func Cap(ctx context.Context, tx pgx.Tx, all []entry.Capacity) error {
 	return say(ctx, tx, []entry.Entry{entry.Capped{Capacities: all}})
 }
 
+// Rebase puts a version of the site in force, whose shares are written, with the capacities that people have set beside it: the log has these,
+// so that a replay goes by those of the time. The caller holds the Barrier.
+func Rebase(ctx context.Context, tx pgx.Tx, v shares.Version) error {
+	caps := []entry.Capacity{}
+	for _, r := range v.Resources {
+		for _, l := range r.Live {
+			c := entry.Capacity{Name: r.Name, Key: l.Key, Units: l.Capacity}
+			for _, q := range v.Queues {
+				if q.Name == l.Queue {
+					c.Queue = q.ID
+				}
+			}
+			caps = append(caps, c)
+		}
+	}
+	if err := Cap(ctx, tx, caps); err != nil {
+		return err
+	}
+	return Adopt(ctx, tx, v.Number)
+}
+
 // Report notes what the server of a resource says: how many units there are, and how many of them are used, ours too as it sees them.
 func Report(ctx context.Context, tx pgx.Tx, r entry.Reported) error {
 	inside := func(n int64) bool { return n >= 0 && n <= shares.MaxResourceUnits }

@@ -13,9 +13,8 @@ import (
 // abroad has the asks that this daemon forwarded and that were not answered.
 type abroad struct {
 	asks   map[uint64]*foreign
-	calls  map[Call]uint64     // of pulls, whose callers may leave
-	gone   map[uint64]struct{} // pulls for whose answer nobody waits any more
-	old    []uint64            // gone, in order
+	calls  map[Call]uint64          // of pulls, whose callers may leave
+	gone   newest[uint64, struct{}] // pulls for whose answer nobody waits any more
 	queue  foreigns
 	number uint64
 
@@ -47,7 +46,7 @@ func (f *foreigns) Push(x any)   { *f = append(*f, x.(*foreign)) }
 func (f *foreigns) Pop() any     { return pop((*[]*foreign)(f)) }
 
 func newAbroad() abroad {
-	return abroad{asks: map[uint64]*foreign{}, calls: map[Call]uint64{}, gone: map[uint64]struct{}{}}
+	return abroad{asks: map[uint64]*foreign{}, calls: map[Call]uint64{}, gone: newNewest[uint64, struct{}](mostGone)}
 }
 
 // forward sends an ask to the leader.
@@ -102,11 +101,7 @@ func (b *abroad) take(no uint64) *foreign {
 func (b *abroad) giveUp(no uint64) *foreign {
 	f := b.take(no)
 	if f != nil && f.pull != nil {
-		b.gone[no], b.old = struct{}{}, append(b.old, no)
-		if len(b.old) > mostGone {
-			delete(b.gone, b.old[0])
-			b.old = b.old[1:]
-		}
+		b.gone.put(no, struct{}{})
 	}
 	return f
 }
@@ -118,10 +113,10 @@ func (b *abroad) answered(d *desk, from int64, a Answer) {
 		d.answer(f.call, a)
 		return
 	}
-	if _, ok := b.gone[no]; !ok {
+	if _, ok := b.gone.all[no]; !ok {
 		return // said twice on the way
 	}
-	delete(b.gone, no)
+	delete(b.gone.all, no)
 	var ends []End
 	for _, l := range a.Leases {
 		if l.Request == (entry.ID{}) {

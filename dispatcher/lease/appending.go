@@ -42,14 +42,7 @@ func (l *leader) must(err error) {
 // depart appends what has gathered when nothing is in flight.
 func (l *leader) depart() {
 	if f := l.flight; f != nil {
-		if f.again > 0 {
-			if f.again <= l.now {
-				f.again = 0
-				l.emit(Append{f.batch, f.beside})
-			} else {
-				l.wakeBy(f.again)
-			}
-		}
+		f.resend(l.desk)
 		return
 	}
 	if len(l.next.batch.Entries) == 0 && !l.force {
@@ -89,6 +82,18 @@ func (l *leader) appended(e Appended) bool {
 func (f *flight) retry(now, pause time.Duration) {
 	f.again = now + f.pause
 	f.pause = min(2*f.pause, 8*pause)
+}
+
+// resend appends the flight again when its time has come.
+func (f *flight) resend(d *desk) {
+	switch {
+	case f.again == 0:
+	case f.again <= d.now:
+		f.again = 0
+		d.emit(Append{f.batch, f.beside})
+	default:
+		d.wakeBy(f.again)
+	}
 }
 
 // land makes the flight part of the log.

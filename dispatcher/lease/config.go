@@ -3,6 +3,7 @@ package lease
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -20,7 +21,6 @@ type Config struct {
 	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
 	Alone   func() bool                                         // no other daemon is open: it claims at its start without a Silence; nil: it never knows
 	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
-	Class   func(p machine.Pull) string                         // pulls of one class have the same decision; nil: ClassOf
 	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
 	Told    func(e entry.Entry)                                 // an Adopted, a Tick or a Granted is applied; nil: nobody wants to know
 	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
@@ -105,9 +105,6 @@ func (c Config) orDefault() Config {
 	if c.Led == nil {
 		c.Led = func() {}
 	}
-	if c.Class == nil {
-		c.Class = ClassOf
-	}
 	if c.Told == nil {
 		c.Told = func(entry.Entry) {}
 	}
@@ -138,8 +135,8 @@ func Retried(most int32) func(machine.Lease, entry.Ended) entry.Ended {
 	}
 }
 
-// ClassOf tells pulls apart by all but their pilot, their request and how many jobs they take.
-func ClassOf(p machine.Pull) string {
+// className tells pulls apart by all but their pilot, their request and how many jobs they take.
+func className(p machine.Pull) string {
 	s := p.Slot
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %d %d %d %d", p.Queue, s.Cores, s.MemoryMB, s.DiskMB, s.WalltimeS)
@@ -154,3 +151,34 @@ func ClassOf(p machine.Pull) string {
 	}
 	return b.String()
 }
+
+// Watch hears what a leader is asked and decides, for people who look. It is asked by the loop, and quick.
+type Watch interface {
+	// Wants says whether the next decision is to say who came second, which costs as much again.
+	Wants() bool
+	// Decided is such a decision. It may give nothing, and its append may yet fail.
+	Decided(d *machine.Decision)
+	// Came is a pull, of any daemon, that waits from now on. Went is one that does so no more: how long it waited, and what it was given; the
+	// append of that may yet fail.
+	Came(p *machine.Pull)
+	Went(p *machine.Pull, waited time.Duration, given []machine.Lease)
+}
+
+// Machine is what a Node needs of a machine.Machine.
+type Machine interface {
+	Apply(e entry.Entry) error
+	Reach(seq int64, id entry.ID)
+	Stand() (seq int64, id entry.ID)
+	Now() time.Time
+	Decide(p machine.Pull) machine.Decision
+	Lease(job int64) (machine.Lease, bool)
+	Leases() iter.Seq[machine.Lease]
+	Answered(request entry.ID) []machine.Lease
+	Eased() uint64
+	Placed() bool
+	Walltime(seconds int64) int64
+	Digest() [32]byte
+	Stood() []entry.Stood
+}
+
+var _ Machine = (*machine.Machine)(nil)

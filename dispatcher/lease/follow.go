@@ -28,7 +28,11 @@ func (n *Node) listen() {
 	}
 	r.wake(&n.desk)
 	if c := n.claim; c != nil {
-		n.claimAgain(c)
+		if c.again > 0 && n.replica.tip.seq >= c.batch.Seq {
+			n.claim = nil // the log has gone past it
+		} else {
+			c.resend(&n.desk)
+		}
 		return
 	}
 	if n.draining || r.busy {
@@ -66,22 +70,8 @@ func (n *Node) appendOne(e entry.Entry) {
 	n.company = true
 	tip := &n.replica.tip
 	b := entry.Batch{Seq: tip.seq + 1, ID: n.cfg.Draw(), After: tip.id, By: n.cfg.Daemon, Entries: []entry.Entry{e}}
-	n.claim = &claim{batch: b, began: n.now, pause: n.cfg.Timing.Retry}
+	n.claim = &flight{batch: b, began: n.now, pause: n.cfg.Timing.Retry}
 	n.emit(Append{Batch: b})
-}
-
-// claimAgain appends a claim in doubt once more, unless the log has gone past it.
-func (n *Node) claimAgain(c *claim) {
-	switch {
-	case c.again == 0:
-	case n.replica.tip.seq >= c.batch.Seq:
-		n.claim = nil
-	case c.again <= n.now:
-		c.again = 0
-		n.emit(Append{Batch: c.batch})
-	default:
-		n.wakeBy(c.again)
-	}
 }
 
 // fetched is what was read.

@@ -1,6 +1,8 @@
 package lease
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -61,7 +63,7 @@ type held struct {
 
 // lead begins to lead, at the moment in which the daemon's own Leader entry is known to be committed.
 func lead(d *desk, r *replica, cfg *Config, began time.Duration) *leader {
-	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(cfg.Class), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{},
+	l := &leader{desk: d, replica: r, cfg: cfg, line: newLine(), outbox: newOutbox(), supply: newSupply(d.now), words: words{}, looks: map[Call]*looked{},
 		confirmed: began, ticked: d.now - cfg.Timing.Tick}
 	l.turn = turn{leader: l, began: d.now}
 	cfg.Led()
@@ -169,7 +171,7 @@ func (t *late) dismiss(l *leader) {
 	for _, w := range t.asks {
 		l.answer(w.ask.Call, Answer{Status: Unavailable})
 	}
-	for _, call := range sortedCalls(l.looks) {
+	for _, call := range slices.SortedFunc(maps.Keys(l.looks), compareCalls) {
 		l.answer(call, Answer{Status: Unavailable})
 	}
 	*t, l.looks = late{}, map[Call]*looked{}

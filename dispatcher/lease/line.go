@@ -46,7 +46,6 @@ type node struct {
 
 // line has the pulls that are not decided.
 type line struct {
-	name    func(machine.Pull) string // of its class
 	classes map[string]*class
 	nodes   map[node][]*pull // of classes, in the order of their arrival
 	awake   awake            // classes that a decision is worth trying for
@@ -65,8 +64,8 @@ type retry struct {
 	at    time.Duration
 }
 
-func newLine(name func(machine.Pull) string) line {
-	return line{name: name, classes: map[string]*class{}, nodes: map[node][]*pull{}, calls: map[Call]*pull{}, asked: map[entry.ID]*pull{}}
+func newLine() line {
+	return line{classes: map[string]*class{}, nodes: map[node][]*pull{}, calls: map[Call]*pull{}, asked: map[entry.ID]*pull{}}
 }
 
 // awake is a heap by the first pull of each class.
@@ -141,7 +140,7 @@ func (l *line) classOf(p machine.Pull) string {
 	if !l.placed {
 		p.Node, p.Devices = "", nil
 	}
-	return l.name(p)
+	return className(p)
 }
 
 // place has classes be of one node each from now on, or not. All pulls that wait are put into classes anew, and each class is worth a try.
@@ -297,7 +296,7 @@ func (l *line) callsOf(is func(daemon int64) bool) (list []Call) {
 			list = append(list, call)
 		}
 	}
-	slices.SortFunc(list, func(a, b Call) int { return cmp.Or(cmp.Compare(a.Daemon, b.Daemon), cmp.Compare(a.Number, b.Number)) })
+	slices.SortFunc(list, compareCalls)
 	return list
 }
 

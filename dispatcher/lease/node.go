@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
@@ -15,7 +14,7 @@ type Node struct {
 	cfg      Config
 	replica  *replica // nil: a machine is asked for
 	lead     *leader  // nil: it follows
-	claim    *claim   // the Leader entry that it tries to append; nil: none
+	claim    *flight  // the Leader entry that it tries to append; nil: none
 	reader   reader
 	abroad   abroad
 	windows  map[int64]*window // of asks, by daemon
@@ -34,14 +33,6 @@ type reader struct {
 	next  time.Duration // it reads then at the latest
 	asked time.Duration // when the last Read began
 	heard time.Duration // when it last learned of a new batch, or had to begin anew to listen
-}
-
-// claim is a Leader entry on its way to the log.
-type claim struct {
-	batch entry.Batch
-	began time.Duration
-	again time.Duration // 0: the log has not answered
-	pause time.Duration // before that
 }
 
 // New makes a Node that first asks for a machine.
@@ -120,8 +111,7 @@ func (n *Node) take(e Event) {
 				n.lead.left(call)
 			}
 		}
-		n.peers = e.Daemons
-		if n.lead == nil && n.replica != nil {
+		if n.peers = e.Daemons; n.lead == nil && n.replica != nil {
 			n.turns.resume()
 		}
 	case Drain:
@@ -209,16 +199,24 @@ func (l *leader) pass() {
 	l.depart()
 }
 
+// settled says of a daemon that leads that all that it has decided is in the log.
+func (n *Node) settled() bool { return n.lead.flight == nil && len(n.lead.next.batch.Entries) == 0 }
+
 // handOn stops to lead once nothing is in flight, and has another daemon claim.
 func (n *Node) handOn() {
-	if !n.draining || n.lead.flight != nil || len(n.lead.next.batch.Entries) > 0 {
+	if !n.draining || !n.settled() {
 		return
 	}
-	n.lead.depose()
-	n.lead = nil
+	n.abdicate()
 	if len(n.peers) > 0 {
 		n.letter(n.peers[0]).HandOn = true
 	}
+}
+
+// abdicate ends the lead, and listens from now on.
+func (n *Node) abdicate() {
+	n.lead.depose()
+	n.lead = nil
 	n.reader.heard, n.reader.next = n.now, n.now
 }
 
@@ -255,8 +253,7 @@ func (n *Node) appended(e Appended) {
 		n.claim = nil
 		n.reload()
 	default:
-		c.again = n.now + c.pause
-		c.pause = min(2*c.pause, 8*n.cfg.Timing.Retry)
+		c.retry(n.now, n.cfg.Timing.Retry)
 	}
 }
 
@@ -291,5 +288,5 @@ func (n *Node) Machine() (m Machine, settled bool) {
 	if n.replica == nil {
 		return nil, false
 	}
-	return n.replica.machine, n.lead == nil || n.lead.flight == nil && len(n.lead.next.batch.Entries) == 0
+	return n.replica.machine, n.lead == nil || n.settled()
 }

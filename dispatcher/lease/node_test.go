@@ -496,8 +496,8 @@ func TestRecent(t *testing.T) {
 	for i := range int64(3) {
 		r.ended(machine.Lease{Granted: entry.Granted{Job: i, Request: entry.ID{byte(i + 1)}}}, entry.Ended{Outcome: entry.Finished}, i+1)
 	}
-	if _, ok := r.requests[entry.ID{1}]; ok || len(r.requests) != 2 {
-		t.Errorf("%v: want the newest two", r.requests)
+	if _, ok := r.requests.all[entry.ID{1}]; ok || len(r.requests.all) != 2 {
+		t.Errorf("%v: want the newest two", r.requests.all)
 	}
 	if r.folded(2); len(r.ends) != 1 {
 		t.Errorf("%v: want the one that is not folded", r.ends)

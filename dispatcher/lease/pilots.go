@@ -2,8 +2,6 @@ package lease
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -127,8 +125,6 @@ func (l *leader) expire() {
 	l.wakeBy(l.leases.wake())
 }
 
-func sortedCalls[V any](of map[Call]V) []Call {
-	return slices.SortedFunc(maps.Keys(of), func(a, b Call) int {
-		return cmp.Or(cmp.Compare(a.Daemon, b.Daemon), cmp.Compare(a.Number, b.Number))
-	})
+func compareCalls(a, b Call) int {
+	return cmp.Or(cmp.Compare(a.Daemon, b.Daemon), cmp.Compare(a.Number, b.Number))
 }

@@ -28,7 +28,7 @@ func (l *leader) pull(a *Ask) {
 			l.hold(held{call: a.Call, answer: Answer{Leases: leases}})
 			return
 		}
-		if _, over := l.recent.requests[id]; over {
+		if _, over := l.recent.requests.all[id]; over {
 			l.hold(held{call: a.Call, answer: Answer{Status: Over}})
 			return
 		}
@@ -176,8 +176,6 @@ func (l *leader) expireWaits() {
 			p.until += l.cfg.Timing.Making
 			heap.Fix(&l.line.waiting, 0)
 		case !p.class.awake && l.flight == nil:
-			l.counted.Refuse(p.class.lacks)
-			l.take(p)
 			l.noJob(p)
 		case late:
 			l.take(p)
@@ -189,8 +187,10 @@ func (l *leader) expireWaits() {
 	}
 }
 
-// noJob tells a pull that there is no job for it. Nothing is in flight.
+// noJob tells a pull that there is no job for it. Nothing is in flight, or what is next proves it.
 func (l *leader) noJob(p *pull) {
+	l.counted.Refuse(p.class.lacks)
+	l.take(p)
 	if len(l.next.batch.Entries) > 0 || !l.fresh() {
 		l.force = true // what leaves with this step proves it
 	}

@@ -9,13 +9,36 @@ import (
 type recent struct {
 	ends     map[Key]end
 	order    []Key // by seq
-	requests map[entry.ID]struct{}
-	bodies   map[name]body // of requests that came or were granted lately, bounded as past
-	named    []name
-	turn     int
-	past     []entry.ID // ring of requests, in the order in which their last lease ended
-	most     int        // places of the ring
-	at       int        // where it is written next, once it is full
+	requests newest[entry.ID, struct{}]
+	bodies   newest[name, body] // of requests that came or were granted lately
+}
+
+// newest is a map that forgets what came first.
+type newest[K comparable, V any] struct {
+	all   map[K]V
+	order []K // a ring
+	at    int // where it is written next, once it is full
+	most  int // places of the ring
+}
+
+func newNewest[K comparable, V any](most int) newest[K, V] {
+	return newest[K, V]{all: map[K]V{}, most: most}
+}
+
+// put adds what is not known, and returns what is.
+func (n *newest[K, V]) put(key K, value V) (before V, known bool) {
+	if before, known = n.all[key]; known {
+		return before, true
+	}
+	n.all[key] = value
+	if len(n.order) < n.most {
+		n.order = append(n.order, key)
+		return before, false
+	}
+	delete(n.all, n.order[n.at])
+	n.order[n.at] = key
+	n.at = (n.at + 1) % n.most
+	return before, false
 }
 
 // name and body are the parts of the id of a request: a name comes with another body only where a pilot uses it twice.
@@ -26,19 +49,9 @@ type (
 
 // reused says whether a request came before with another body, and remembers it.
 func (r *recent) reused(id entry.ID) bool {
-	n, b := name(id[:12]), body(id[12:])
-	before, ok := r.bodies[n]
-	if ok {
-		return before != b
-	}
-	if r.bodies[n] = b; len(r.named) < r.most {
-		r.named = append(r.named, n)
-		return false
-	}
-	delete(r.bodies, r.named[r.turn])
-	r.named[r.turn] = n
-	r.turn = (r.turn + 1) % r.most
-	return false
+	b := body(id[12:])
+	before, known := r.bodies.put(name(id[:12]), b)
+	return known && before != b
 }
 
 type end struct {
@@ -48,10 +61,10 @@ type end struct {
 }
 
 func newRecent(requests int) *recent {
-	return &recent{ends: map[Key]end{}, requests: map[entry.ID]struct{}{}, bodies: map[name]body{}, most: requests}
+	return &recent{ends: map[Key]end{}, requests: newNewest[entry.ID, struct{}](requests), bodies: newNewest[name, body](requests)}
 }
 
-func keyOf(l machine.Lease) Key { return Key{l.Job, l.Attempt, l.Nonce} }
+func keyOf(l machine.Lease) Key { return l.Fence() }
 
 // ended notes the end of a lease by the batch with that seq.
 func (r *recent) ended(l machine.Lease, e entry.Ended, seq int64) {
@@ -62,20 +75,9 @@ func (r *recent) ended(l machine.Lease, e entry.Ended, seq int64) {
 }
 
 func (r *recent) request(id entry.ID) {
-	if id == (entry.ID{}) {
-		return
+	if id != (entry.ID{}) {
+		r.requests.put(id, struct{}{})
 	}
-	if _, ok := r.requests[id]; ok {
-		return
-	}
-	r.requests[id] = struct{}{}
-	if len(r.past) < r.most {
-		r.past = append(r.past, id)
-		return
-	}
-	delete(r.requests, r.past[r.at])
-	r.past[r.at] = id
-	r.at = (r.at + 1) % len(r.past)
 }
 
 // shift notes that all after seq are in the batch after the one that was thought.

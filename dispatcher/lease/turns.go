@@ -215,19 +215,15 @@ func (t *turn) yield() {
 		if p.class.awake || p.class.made {
 			continue // it was not tried, and is to ask again
 		}
-		t.counted.Refuse(p.class.lacks)
-		t.take(p)
-		t.held = append(t.held, held{answer: Answer{Status: NoJob, Seq: t.seq()}, pull: p, seq: t.seq(), sure: true, since: t.now})
+		t.noJob(p)
 	}
 }
 
 // stepDown ends a turn once its last batch is in the log.
 func (n *Node) stepDown() {
-	if n.lead.flight != nil || len(n.lead.next.batch.Entries) > 0 {
-		return
+	if n.settled() {
+		n.abdicate()
+		n.turns.waiting = 0
+		n.turns.another()
 	}
-	n.lead.depose()
-	n.lead = nil
-	n.reader.heard, n.reader.next, n.turns.waiting = n.now, n.now, 0
-	n.turns.another()
 }

@@ -15,11 +15,7 @@ type Call struct {
 }
 
 // Key is the fence of a lease.
-type Key struct {
-	Job     int64
-	Attempt int32
-	Nonce   int64
-}
+type Key = entry.Fence
 
 // Renewal is a pilot's word that it still runs an attempt.
 type Renewal struct {

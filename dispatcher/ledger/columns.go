@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -11,8 +10,8 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// columns are the entries of a batch as the table has them.
-type columns struct {
+// Columns are the entries of a batch as the table has them. Sites of Adopted entries are not in them.
+type Columns struct {
 	Kinds string
 	grants
 	ends
@@ -98,7 +97,7 @@ func (g *grants) whole() bool {
 func (x *ends) at(i int) entry.Ended {
 	return entry.Ended{
 		Job: x.EndedJobs[i], Attempt: nth(x.EndedAttempts, i),
-		Outcome: entry.Outcome(nth([]byte(*x.EndedOutcomes), i)), Next: entry.Next(nth([]byte(*x.EndedNext), i)),
+		Outcome: entry.Outcome(letter(*x.EndedOutcomes, i)), Next: entry.Next(letter(*x.EndedNext, i)),
 		ExitCode: nth(x.EndedExitCodes, i), CPUMilli: nth(x.EndedCPUMilli, i), MemoryMB: nth(x.EndedMemoryMB, i),
 	}
 }
@@ -112,9 +111,9 @@ func (x *ends) whole() bool {
 		fits(n, x.EndedAttempts) && fits(n, x.EndedExitCodes) && fits(n, x.EndedCPUMilli) && fits(n, x.EndedMemoryMB)
 }
 
-// pack turns entries that passed check into columns.
-func pack(entries []entry.Entry) (*columns, error) {
-	c := &columns{}
+// Pack makes columns of entries that the log takes, see Check.
+func Pack(entries []entry.Entry) (*Columns, error) {
+	c := &Columns{}
 	var outcomes, next []byte
 	kinds := make([]byte, len(entries))
 	for i, e := range entries {
@@ -142,43 +141,42 @@ func pack(entries []entry.Entry) (*columns, error) {
 		}
 	}
 	c.Kinds, c.EndedOutcomes, c.EndedNext = string(kinds), letters(outcomes), letters(next)
+	c.GrantedAttempts = collapse(c.GrantedAttempts)
+	c.GrantedNonces = collapse(c.GrantedNonces)
+	c.GrantedTasks = collapse(c.GrantedTasks)
+	c.GrantedShares = collapse(c.GrantedShares)
+	c.GrantedShapes = collapse(c.GrantedShapes)
+	c.GrantedPlaces = collapse(c.GrantedPlaces)
+	c.GrantedQueues = collapse(c.GrantedQueues)
+	c.GrantedUnits = collapse(c.GrantedUnits)
+	c.GrantedPilots = collapse(c.GrantedPilots)
+	c.GrantedNodes = collapse(c.GrantedNodes)
+	c.GrantedRequests = collapse(c.GrantedRequests)
+	c.EndedAttempts = collapse(c.EndedAttempts)
+	c.EndedExitCodes = collapse(c.EndedExitCodes)
+	c.EndedCPUMilli = collapse(c.EndedCPUMilli)
+	c.EndedMemoryMB = collapse(c.EndedMemoryMB)
+	c.StartedAttempts = collapse(c.StartedAttempts)
+	c.StartedTTLs = collapse(c.StartedTTLs)
 	return c, nil
 }
 
-// Marshal makes one text of entries, whatever they are. Sites of Adopted entries are not in it.
-func Marshal(entries []entry.Entry) ([]byte, error) {
-	c, err := pack(entries)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(c)
-}
-
-// Unmarshal reads what Marshal made.
-func Unmarshal(text []byte) ([]entry.Entry, error) {
-	c := &columns{}
-	if err := json.Unmarshal(text, c); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
-	}
-	return c.unpack()
-}
-
-func (c *columns) args() pg.Args {
+func (c *Columns) args() pg.Args {
 	return pg.Args{
 		"kinds":        c.Kinds,
-		"granted_jobs": c.GrantedJobs, "granted_attempts": collapse(c.GrantedAttempts), "granted_nonces": collapse(c.GrantedNonces),
-		"granted_tasks": collapse(c.GrantedTasks), "granted_shares": collapse(c.GrantedShares), "granted_shapes": collapse(c.GrantedShapes),
-		"granted_places": collapse(c.GrantedPlaces), "granted_queues": collapse(c.GrantedQueues), "granted_units": collapse(c.GrantedUnits),
-		"granted_pilots": collapse(c.GrantedPilots), "granted_nodes": collapse(c.GrantedNodes), "granted_requests": collapse(c.GrantedRequests),
-		"ended_jobs": c.EndedJobs, "ended_attempts": collapse(c.EndedAttempts), "ended_outcomes": c.EndedOutcomes, "ended_next": c.EndedNext,
-		"ended_exit_codes": collapse(c.EndedExitCodes), "ended_cpu_milli": collapse(c.EndedCPUMilli), "ended_memory_mb": collapse(c.EndedMemoryMB),
-		"started_jobs": c.StartedJobs, "started_attempts": collapse(c.StartedAttempts), "started_ttls": collapse(c.StartedTTLs),
+		"granted_jobs": c.GrantedJobs, "granted_attempts": c.GrantedAttempts, "granted_nonces": c.GrantedNonces,
+		"granted_tasks": c.GrantedTasks, "granted_shares": c.GrantedShares, "granted_shapes": c.GrantedShapes,
+		"granted_places": c.GrantedPlaces, "granted_queues": c.GrantedQueues, "granted_units": c.GrantedUnits,
+		"granted_pilots": c.GrantedPilots, "granted_nodes": c.GrantedNodes, "granted_requests": c.GrantedRequests,
+		"ended_jobs": c.EndedJobs, "ended_attempts": c.EndedAttempts, "ended_outcomes": c.EndedOutcomes, "ended_next": c.EndedNext,
+		"ended_exit_codes": c.EndedExitCodes, "ended_cpu_milli": c.EndedCPUMilli, "ended_memory_mb": c.EndedMemoryMB,
+		"started_jobs": c.StartedJobs, "started_attempts": c.StartedAttempts, "started_ttls": c.StartedTTLs,
 		"rare": c.Rare,
 	}
 }
 
-// unpack turns what the table has into entries, in their order.
-func (c *columns) unpack() ([]entry.Entry, error) {
+// Unpack makes entries of what the table has, in their order.
+func (c *Columns) Unpack() ([]entry.Entry, error) {
 	if !c.grants.whole() || !c.ends.whole() || !c.starts.whole() {
 		return nil, fmt.Errorf("columns of different lengths: %w", ErrBroken)
 	}
@@ -239,3 +237,6 @@ func fits[T any](n int, column []T) bool { return len(column) == n || len(column
 
 // nth is the value of the i-th entry.
 func nth[T any](column []T, i int) T { return column[min(i, len(column)-1)] }
+
+// letter is nth of what is text in the table.
+func letter(column string, i int) byte { return column[min(i, len(column)-1)] }

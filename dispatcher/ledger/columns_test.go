@@ -7,19 +7,19 @@ import (
 )
 
 // What is sent between daemons is read as it was.
-func TestMarshal(t *testing.T) {
+func TestPack(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		want := drawEntries(r)
-		text, err := Marshal(want)
+		packed, err := Pack(want)
 		if err != nil {
 			r.Fatal(err)
 		}
-		got, err := Unmarshal(text)
+		got, err := packed.Unpack()
 		if diff := differ(want, got); diff != "" || err != nil {
-			r.Fatalf("%v, (-) marshalled, (+) unmarshalled:\n%s", err, diff)
+			r.Fatalf("%v, (-) packed, (+) unpacked:\n%s", err, diff)
 		}
 	})
-	if _, err := Unmarshal([]byte(`{"Kinds":"g"}`)); err == nil {
+	if _, err := (&Columns{Kinds: "g"}).Unpack(); err == nil {
 		t.Error("a grant without its columns is taken")
 	}
 }

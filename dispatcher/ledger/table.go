@@ -48,7 +48,7 @@ func (t *Table) AppendWith(ctx context.Context, b entry.Batch, beside Beside) (a
 	if err := check(b, &beside); err != nil {
 		return at, err
 	}
-	packed, err := pack(b.Entries)
+	packed, err := Pack(b.Entries)
 	if err != nil {
 		return at, fmt.Errorf("append batch %d: %w", b.Seq, err)
 	}
@@ -106,7 +106,7 @@ type row struct {
 	After pgtype.UUID
 	At    time.Time
 	By    int64
-	columns
+	Columns
 }
 
 // Read is Log's.
@@ -121,7 +121,7 @@ func (t *Table) Read(ctx context.Context, seq int64, most int) ([]entry.Batch, e
 			return entry.Batch{}, err
 		}
 		b := entry.Batch{Seq: v.Seq, ID: v.ID.Bytes, After: v.After.Bytes, At: v.At.UTC(), By: v.By}
-		if b.Entries, err = v.unpack(); err != nil {
+		if b.Entries, err = v.Unpack(); err != nil {
 			return b, fmt.Errorf("batch %d: %w", v.Seq, err)
 		}
 		return b, nil

@@ -162,7 +162,7 @@ func (cs *codecs) structOf(c *codec, t reflect.Type) {
 	}
 	var fields []field
 	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
+		if f := t.Field(i); f.IsExported() || f.Anonymous {
 			cs.form = append(append(cs.form, f.Name...), ' ')
 			fields = append(fields, field{i, cs.of(f.Type)})
 		}

@@ -24,22 +24,18 @@ type envelope struct {
 type letter struct {
 	Asks    []lease.Ask    `json:",omitempty"`
 	Answers []lease.Answer `json:",omitempty"`
-	Batches []sheet        `json:",omitempty"`
+	Sheets  []sheet        `json:",omitempty"`
 	HandOn  bool           `json:",omitempty"`
 	Written bool           `json:",omitempty"`
 }
 
-// sheet is a batch. Kinds has a letter an entry, in their order; the frequent ones have lists of their own, the others are as the log marshals them.
+// sheet is a batch. Daemons of versions with other sheets find none, and read the log.
 type sheet struct {
 	Seq       int64
 	ID, After entry.ID
 	At        time.Time
 	By        int64
-	Kinds     string
-	Granted   []entry.Granted `json:",omitempty"`
-	Ended     []entry.Ended   `json:",omitempty"`
-	Started   []entry.Started `json:",omitempty"`
-	Rest      []byte          `json:",omitempty"`
+	Columns   *ledger.Columns
 }
 
 // errForm says that another daemon is of a version whose messages have another form: it takes JSON.
@@ -59,57 +55,22 @@ func (k *sheets) of(b *entry.Batch) (sheet, error) {
 	if kept.ID == b.ID {
 		return *kept, nil
 	}
-	s := sheet{Seq: b.Seq, ID: b.ID, After: b.After, At: b.At, By: b.By}
-	kinds := make([]byte, len(b.Entries))
-	var rest []entry.Entry
-	for i, e := range b.Entries {
-		kinds[i] = byte(entry.KindOf(e))
-		switch e := e.(type) {
-		case entry.Granted:
-			s.Granted = append(s.Granted, e)
-		case entry.Ended:
-			s.Ended = append(s.Ended, e)
-		case entry.Started:
-			s.Started = append(s.Started, e)
-		default:
-			rest = append(rest, e)
-		}
+	columns, err := ledger.Pack(b.Entries)
+	if err != nil {
+		return sheet{}, fmt.Errorf("batch %d: %w", b.Seq, err)
 	}
-	if s.Kinds = string(kinds); len(rest) > 0 {
-		var err error
-		if s.Rest, err = ledger.Marshal(rest); err != nil {
-			return s, fmt.Errorf("batch %d: %w", b.Seq, err)
-		}
-	}
-	*kept = s
-	return s, nil
+	*kept = sheet{Seq: b.Seq, ID: b.ID, After: b.After, At: b.At, By: b.By, Columns: columns}
+	return *kept, nil
 }
 
 // batch is the batch of a sheet.
 func (s *sheet) batch() (b entry.Batch, err error) {
 	b = entry.Batch{Seq: s.Seq, ID: s.ID, After: s.After, At: s.At.UTC(), By: s.By}
-	var rest []entry.Entry
-	if len(s.Rest) > 0 {
-		if rest, err = ledger.Unmarshal(s.Rest); err != nil {
-			return b, fmt.Errorf("batch %d of another daemon: %w", s.Seq, err)
-		}
+	if s.Columns == nil {
+		return b, fmt.Errorf("batch %d of another daemon has no entries", s.Seq)
 	}
-	granted, ended, started := s.Granted, s.Ended, s.Started
-	for i := range len(s.Kinds) {
-		var e entry.Entry
-		switch kind := entry.Kind(s.Kinds[i]); {
-		case kind == entry.KindGranted && len(granted) > 0:
-			e, granted = granted[0], granted[1:]
-		case kind == entry.KindEnded && len(ended) > 0:
-			e, ended = ended[0], ended[1:]
-		case kind == entry.KindStarted && len(started) > 0:
-			e, started = started[0], started[1:]
-		case len(rest) > 0 && entry.KindOf(rest[0]) == kind:
-			e, rest = rest[0], rest[1:]
-		default:
-			return b, fmt.Errorf("batch %d of another daemon: kind %q: its entry is not there", s.Seq, kind)
-		}
-		b.Entries = append(b.Entries, e)
+	if b.Entries, err = s.Columns.Unpack(); err != nil {
+		return b, fmt.Errorf("batch %d of another daemon: %w", s.Seq, err)
 	}
 	return b, nil
 }
@@ -124,7 +85,7 @@ func (k *sheets) pack(from int64, messages []lease.Message, compact bool) ([]byt
 			if err != nil {
 				return nil, err
 			}
-			l.Batches = append(l.Batches, s)
+			l.Sheets = append(l.Sheets, s)
 		}
 		e.Letters[i] = l
 	}
@@ -152,8 +113,8 @@ func unpack(text []byte) (from int64, messages []lease.Message, err error) {
 	}
 	for _, l := range e.Letters {
 		m := lease.Message{Asks: l.Asks, Answers: l.Answers, HandOn: l.HandOn, Written: l.Written}
-		for i := range l.Batches {
-			b, err := l.Batches[i].batch()
+		for i := range l.Sheets {
+			b, err := l.Sheets[i].batch()
 			if err != nil {
 				return 0, nil, err
 			}

@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -57,16 +58,21 @@ func TestLetters(t *testing.T) {
 	if _, _, err := unpack(other); !errors.Is(err, errForm) {
 		t.Errorf("a message of another form: %v", err)
 	}
-	if _, _, err := unpack([]byte(`{"Letters":[{"Batches":[{"Kinds":"g"}]}]}`)); err == nil {
-		t.Error("a broken batch is taken")
+	for _, broken := range []string{`{}`, `{"Columns":{"Kinds":"g"}}`} {
+		if _, _, err := unpack([]byte(`{"Letters":[{"Sheets":[` + broken + `]}]}`)); err == nil {
+			t.Errorf("a broken batch is taken: %s", broken)
+		}
 	}
 }
 
 // BenchmarkFollower is what a claim and its end cost on the way to a follower, in batches of 100.
 func BenchmarkFollower(b *testing.B) {
-	batch := entry.Batch{Seq: 7, ID: entry.ID{7}, By: 3}
+	batch, names := entry.Batch{Seq: 7, ID: entry.ID{7}, By: 3}, [100]string{}
+	for i := range names {
+		names[i] = fmt.Sprint("pilot-", 1000+i)
+	}
 	for i := range int64(100) {
-		batch.Entries = append(batch.Entries, entry.Granted{Job: 1e9 + i, Attempt: 1, Nonce: -1 << 60, Task: 3, Share: 4, Pilot: "pilot-1234", Node: "node-1234", Units: 1000, Request: entry.ID{1, 2}},
+		batch.Entries = append(batch.Entries, entry.Granted{Job: 1e9 + i, Attempt: 1, Nonce: -1<<60 + i, Task: i / 10, Share: 4, Pilot: names[i], Node: names[i], Units: 1000, Request: entry.ID{1, byte(i)}},
 			entry.Ended{Job: 1e9 + i, Attempt: 1, Outcome: entry.Finished, Next: entry.Over, CPUMilli: 123456})
 	}
 	k := &sheets{}

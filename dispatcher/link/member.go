@@ -68,11 +68,7 @@ func (m *Member) Daemons() int { return int(m.others.Load()) + 1 }
 
 // Peers are the daemons that are open, this one among them.
 func (m *Member) Peers(ctx context.Context) ([]Peer, error) {
-	rows, err := m.DB.Query(ctx, query["peers"], pg.Args{"silent_s": Silent.Seconds()})
-	if err != nil {
-		return nil, fmt.Errorf("daemons: %w", err)
-	}
-	peers, err := pgx.CollectRows(rows, pgx.RowToStructByName[Peer])
+	peers, err := pg.Collect[Peer](ctx, m.DB, query["peers"], pg.Args{"silent_s": Silent.Seconds()})
 	if err != nil {
 		return nil, fmt.Errorf("daemons: %w", err)
 	}
@@ -100,12 +96,9 @@ func (m *Member) SecretOf(ctx context.Context, id int64) (secret string, err err
 
 // Heartbeat says that this daemon lives, and closes those that did not for Silent. It returns how many these were.
 func (m *Member) Heartbeat(ctx context.Context) (n int, err error) {
-	rows, err := m.DB.Query(ctx, query["beat"], pg.Args{"id": m.id, "host": m.host, "pid": os.Getpid(), "started_at": m.began, "address": m.Address,
-		"secret": m.Secret, "version": m.Version, "silent_s": Silent.Seconds()})
-	if err != nil {
-		return 0, fmt.Errorf("heartbeat: %w", err)
-	}
-	dead, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	args := pg.Args{"id": m.id, "host": m.host, "pid": os.Getpid(), "started_at": m.began, "address": m.Address, "secret": m.Secret,
+		"version": m.Version, "silent_s": Silent.Seconds()}
+	dead, err := pg.CollectTo(ctx, pgx.RowTo[int64], m.DB, query["beat"], args)
 	if err != nil {
 		return 0, fmt.Errorf("heartbeat: %w", err)
 	}

@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,23 +21,12 @@ func (r *Reader) Job(ctx context.Context, id int64) (JobRow, error) {
 	if len(rows) == 0 {
 		return JobRow{}, fmt.Errorf("%w: %d", ErrNoJob, id)
 	}
-	row := rows[0]
 	jobs, err := r.shown(ctx, rows)
 	if err != nil {
 		return JobRow{}, err
 	}
 	j := jobs[0]
-	if row.NEvents > 0 {
-		first := int64(0)
-		if row.FirstEvent != nil {
-			first = *row.FirstEvent
-		}
-		j.FirstEvent, j.Events = &first, row.NEvents
-	}
-	if row.HalfOf != nil {
-		j.HalfOf = *row.HalfOf
-	}
-	if j.Attempts, err = r.attempts(ctx, row); err != nil {
+	if j.Attempts, err = r.attempts(ctx, &rows[0]); err != nil {
 		return JobRow{}, err
 	}
 	if n := len(j.Attempts); n > 0 && (j.State == waiting && j.TryAt != nil || j.State == failed) {
@@ -47,39 +35,28 @@ func (r *Reader) Job(ctx context.Context, id int64) (JobRow, error) {
 	return j, nil
 }
 
-// attemptRow is an attempt that ended.
-type attemptRow struct {
-	Attempt      int32
-	Queue        string
-	Pilot        string
-	Node         string
-	Outcome      string
-	GrantedAt    time.Time
-	StartDelayMS int32
-	EndedAt      time.Time
-	ExitCode     int
-	CPUMS        int64 `db:"cpu_ms"`
-	MemoryMB     int64
-	Message      string
-	Outputs      map[string]any
-	Report       map[string]any
-	Judged       string
+// endedRow is an attempt that ended.
+type endedRow struct {
+	lastRow
+	Message string
+	Outputs map[string]any
+	Report  map[string]any
+	Judged  string
 }
 
 // attempts are those of a job, the running one last.
-func (r *Reader) attempts(ctx context.Context, row jobRow) ([]Attempt, error) {
+func (r *Reader) attempts(ctx context.Context, row *jobRow) (all []Attempt, err error) {
 	if row.LastAttempt == 0 {
 		return nil, nil
 	}
-	var all []Attempt
 	if row.State != leased || row.LastAttempt > 1 {
-		ended, err := collect[attemptRow](ctx, r, "attempts", pg.Args{"job": row.ID})
+		ended, err := pg.Collect[endedRow](ctx, r.cfg.DB, query["attempts"], pg.Args{"job": row.ID})
 		if err != nil {
 			return nil, err
 		}
 		codes := r.codes()
 		for _, e := range ended {
-			if row.State == leased && e.Attempt >= row.LastAttempt {
+			if row.State == leased && e.LastAttempt >= row.LastAttempt {
 				break // it ended since the job was looked up
 			}
 			all = append(all, e.shown(codes))
@@ -88,35 +65,11 @@ func (r *Reader) attempts(ctx context.Context, row jobRow) ([]Attempt, error) {
 	if row.State != leased {
 		return all, nil
 	}
+	texts, err := r.texts(ctx, []jobRow{*row})
 	running := row.lastRow.shown()
-	fence := row.fence(row.ID)
-	s, ok := r.soft(ctx, []fold.Fence{fence})[fence]
-	running.soften(s, ok)
-	reports, err := r.reports(ctx, []fold.Fence{fence})
-	running.Report = reports[row.ID]
+	running.soften(r.soft(ctx, []fold.Fence{row.fence()}), row.fence())
+	running.Report = texts[row.ID].Report
 	return append(all, running), err
-}
-
-// reports are what pilots reported of attempts that run, by job.
-func (r *Reader) reports(ctx context.Context, leases []fold.Fence) (map[int64]map[string]any, error) {
-	if len(leases) == 0 {
-		return nil, nil
-	}
-	jobs, attempts := make([]int64, len(leases)), make([]int32, len(leases))
-	for i, l := range leases {
-		jobs[i], attempts[i] = l.Job, l.Attempt
-	}
-	type row struct {
-		JobID   int64
-		Attempt int32
-		Report  map[string]any
-	}
-	rows, err := collect[row](ctx, r, "reports", pg.Args{"jobs": jobs, "attempts": attempts})
-	found := make(map[int64]map[string]any, len(rows))
-	for _, each := range rows {
-		found[each.JobID] = each.Report
-	}
-	return found, err
 }
 
 // codes are what the site says of codes.
@@ -127,10 +80,8 @@ func (r *Reader) codes() (codes retry.Codes) {
 	return codes
 }
 
-func (e attemptRow) shown(codes retry.Codes) Attempt {
-	last := lastRow{LastAttempt: e.Attempt, Queue: e.Queue, Pilot: e.Pilot, Node: e.Node, Outcome: e.Outcome, GrantedAt: &e.GrantedAt,
-		StartDelayMS: e.StartDelayMS, LastEndedAt: &e.EndedAt, ExitCode: e.ExitCode, CPUMS: e.CPUMS, MemoryMB: e.MemoryMB}
-	a := last.shown()
+func (e *endedRow) shown(codes retry.Codes) Attempt {
+	a := e.lastRow.shown()
 	a.Message, a.Outputs, a.Report, a.Judged = e.Message, e.Outputs, e.Report, e.Judged
 	if a.State != string(Finished) {
 		a.Meaning = codes.Explain(&retry.Failure{ExitCode: a.ExitCode, Report: a.Report})
@@ -154,71 +105,55 @@ func (r *Reader) JobsByID(ctx context.Context, ids []int64) ([]JobRow, error) {
 		return nil, err
 	}
 	var running []fold.Fence
-	for _, row := range rows {
-		if row.State == leased {
-			running = append(running, row.fence(row.ID))
+	for i := range rows {
+		if rows[i].State == leased {
+			running = append(running, rows[i].fence())
 		}
 	}
 	known := r.soft(ctx, running)
-	reports, err := r.reports(ctx, running)
-	if err != nil {
-		return nil, err
-	}
-	for i, row := range rows {
+	for i := range rows {
+		row := &rows[i]
 		if row.LastAttempt == 0 {
 			continue
 		}
-		a := row.lastRow.shown()
-		s, ok := known[row.fence(row.ID)]
-		a.soften(s, ok)
-		if row.State == leased {
-			a.Report = reports[row.ID]
-		}
-		if a.Report["metaData"] != nil {
-			a.Report = maps.Clone(a.Report)
-			delete(a.Report, "metaData")
-		}
-		if t, ok := texts[row.ID]; ok {
-			a.Message, a.Outputs, a.Report = t.Message, t.Outputs, t.Report
-		}
+		a, t := row.lastRow.shown(), texts[row.ID]
+		a.soften(known, row.fence())
+		a.Message, a.Outputs, a.Report = t.Message, t.Outputs, t.Report
+		delete(a.Report, "metaData")
 		jobs[i].Attempts = []Attempt{a}
 	}
 	return jobs, nil
 }
 
-// text is what was said of an attempt that ended.
+// text is what was said of an attempt.
 type text struct {
 	JobID   int64
-	Attempt int32
 	Message string
 	Outputs map[string]any
 	Report  map[string]any
 }
 
-// texts are by job what was said of last attempts that ended.
+// texts are by job what was said of running and of last attempts.
 func (r *Reader) texts(ctx context.Context, rows []jobRow) (map[int64]text, error) {
 	var (
 		jobs     []int64
 		attempts []int32
-		ends     []time.Time
+		ends     []*time.Time
 	)
 	for _, row := range rows {
-		if row.LastEndedAt != nil {
-			jobs, attempts, ends = append(jobs, row.ID), append(attempts, row.LastAttempt), append(ends, *row.LastEndedAt)
+		if row.LastAttempt > 0 {
+			jobs, attempts, ends = append(jobs, row.ID), append(attempts, row.LastAttempt), append(ends, row.LastEndedAt)
 		}
 	}
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	found, err := collect[text](ctx, r, "texts", pg.Args{"jobs": jobs, "attempts": attempts, "ends": ends})
-	if err != nil {
-		return nil, err
-	}
+	found, err := pg.Collect[text](ctx, r.cfg.DB, query["texts"], pg.Args{"jobs": jobs, "attempts": attempts, "ends": ends})
 	by := make(map[int64]text, len(found))
 	for _, t := range found {
 		by[t.JobID] = t
 	}
-	return by, nil
+	return by, err
 }
 
 // JobLog returns the end of what an attempt wrote; attempt 0 is the last one that ended, or has brought its log. Where both
@@ -226,7 +161,7 @@ func (r *Reader) texts(ctx context.Context, rows []jobRow) (map[int64]text, erro
 // ErrNoJob when there is no job.
 func (r *Reader) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
 	type logs struct{ Payload, Pilot string }
-	found, err := collect[logs](ctx, r, "log", pg.Args{"job": id, "attempt": attempt})
+	found, err := pg.Collect[logs](ctx, r.cfg.DB, query["log"], pg.Args{"job": id, "attempt": attempt})
 	if err != nil {
 		return "", err
 	}

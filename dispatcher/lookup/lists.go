@@ -2,11 +2,15 @@ package lookup
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -23,7 +27,7 @@ func (f JobFilter) limit() int {
 
 // ids runs a statement that returns ids.
 func (r *Reader) ids(ctx context.Context, verb string, args pg.Args) ([]int64, error) {
-	return collectTo(ctx, r, statement{verb, args}, pgx.RowTo[int64])
+	return pg.CollectTo(ctx, pgx.RowTo[int64], r.cfg.DB, query[verb], args)
 }
 
 // listed looks a page up. Jobs that have left the state since their ids were found are left out.
@@ -182,7 +186,7 @@ func (r *Reader) allOver(ctx context.Context, c JobChoice, states []string) (ids
 
 // Metadata returns what payloads of a task's finished jobs reported, of at most n jobs by rising id behind after.
 func (r *Reader) Metadata(ctx context.Context, task, after int64, n int) ([]JobMetadata, error) {
-	return collect[JobMetadata](ctx, r, "metadata", pg.Args{"task": task, "after": after, "n": n})
+	return pg.Collect[JobMetadata](ctx, r.cfg.DB, query["metadata"], pg.Args{"task": task, "after": after, "n": n})
 }
 
 // LeasedJobs lists jobs that pilots have, of a user, of a share and those below it, at a queue, by ascending id. next is the After
@@ -204,7 +208,8 @@ func (r *Reader) leasedIDs(ctx context.Context, f JobFilter, n, most int) (ids [
 		ID     int64
 		Looked *int64
 	}
-	rows, err := collect[found](ctx, r, "leased", pg.Args{"user": f.User, "share": f.Share, "queue": f.Queue, "after": f.After, "n": n, "most": most})
+	args := pg.Args{"user": f.User, "share": f.Share, "queue": f.Queue, "after": f.After, "n": n, "most": most}
+	rows, err := pg.Collect[found](ctx, r.cfg.DB, query["leased"], args)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -218,4 +223,55 @@ func (r *Reader) leasedIDs(ctx context.Context, f JobFilter, n, most int) (ids [
 		next = *looked
 	}
 	return ids, next, nil
+}
+
+// Ended is how many jobs reached their final state within a time, to the hour, as of what is folded. Jobs that a rule
+// gave up are of the queue of their last attempt; those that ended without a lease have none.
+func (r *Reader) Ended(ctx context.Context, within time.Duration) ([]explain.Count, error) {
+	type row struct {
+		Share   string
+		ShapeID int32
+		Queue   string
+		Pool    string
+		State   string
+		N       int64
+	}
+	rows, err := pg.Collect[row](ctx, r.cfg.DB, query["ends"], pg.Args{"minutes": int(within.Minutes())})
+	if err != nil {
+		return nil, fmt.Errorf("ended jobs: %w", err)
+	}
+	shapes := make([]int32, len(rows))
+	for i, e := range rows {
+		shapes[i] = e.ShapeID
+	}
+	needs, err := r.needsOf(ctx, shapes)
+	if err != nil {
+		return nil, fmt.Errorf("ended jobs: %w", err)
+	}
+	out := make([]explain.Count, 0, len(rows))
+	for _, e := range rows {
+		need, ok := needs[e.ShapeID]
+		if !ok {
+			continue
+		}
+		c := explain.Count{Share: e.Share, Class: job.Class(need), Label: need.Label, State: e.State, N: e.N}
+		if e.Queue != "" {
+			c.Queues, c.Pools = []string{e.Queue}, []string{e.Pool}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// TaskCounts returns how many jobs of tasks are in each state, by task. Tasks of which the log has no job are not there.
+func (r *Reader) TaskCounts(ctx context.Context, tasks []int64) (map[int64]TaskCount, error) {
+	rows, err := pg.Collect[TaskCount](ctx, r.cfg.DB, query["task_counts"], pg.Args{"tasks": tasks})
+	if err != nil {
+		return nil, fmt.Errorf("counts of tasks: %w", err)
+	}
+	by := make(map[int64]TaskCount, len(rows))
+	for _, c := range rows {
+		by[c.Task] = c
+	}
+	return by, nil
 }

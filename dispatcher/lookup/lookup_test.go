@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
@@ -379,9 +380,9 @@ func TestEnded(t *testing.T) {
 			n[k]++
 		}
 	})
-	var want []Count
+	var want []explain.Count
 	for k, n := range n {
-		c := Count{Share: shareOf(k.share), Class: "SCORE", Label: "l", State: k.state, N: n}
+		c := explain.Count{Share: shareOf(k.share), Class: "SCORE", Label: "l", State: k.state, N: n}
 		if k.shape > 1 {
 			c.Class = "MCORE"
 		}
@@ -394,7 +395,7 @@ func TestEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := func(a, b Count) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
+	order := func(a, b explain.Count) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
 	slices.SortFunc(want, order)
 	slices.SortFunc(got, order)
 	same(t, "ended", want, got)

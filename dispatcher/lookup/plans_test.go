@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -77,6 +78,8 @@ func asked(jobs int64) map[string]struct {
 		"jobs page over":          {pg.Args{"ids": ids(over, 100), "whole": false}, 6000},
 		"jobs page idle":          {pg.Args{"ids": ids(idle, 100), "whole": false}, 3000},
 		"attempts":                {pg.Args{"job": over}, 100},
+		"texts":                   {pg.Args{"jobs": ids(over, 1), "attempts": ids(1, 1), "ends": []string{time.Now().UTC().AddDate(0, 0, -8).Format(time.RFC3339)}}, 20},
+		"texts of one that runs":  {pg.Args{"jobs": ids(held, 1), "attempts": ids(1, 1), "ends": []string{"NULL"}}, 20},
 		"log":                     {pg.Args{"job": over, "attempt": 0}, 150},
 		"ids":                     {pg.Args{"after": over, "n": 100}, 30},
 		"ids_leased":              {pg.Args{"after": int64(0), "n": 100}, 30},

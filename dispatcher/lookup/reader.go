@@ -3,10 +3,7 @@ package lookup
 import (
 	"context"
 	"embed"
-	"fmt"
 	"sync"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/job"
@@ -19,11 +16,6 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// DB runs queries: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
-type DB interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // Soft is what only the leader knows of a lease: what its pilot said last.
 type Soft struct {
 	State LeaseState // empty: not known
@@ -32,7 +24,7 @@ type Soft struct {
 
 // Config is what a Reader needs.
 type Config struct {
-	DB   DB
+	DB   pg.Querier
 	Site func() *shares.Version // in force; nil, or a nil site: no reason why a ready job does not run, no meaning of codes
 	// Soft returns what is known of leases, of those that anything is known of; what it cannot find out it leaves out. nil: nothing is known.
 	Soft func(ctx context.Context, leases []fold.Fence) map[fold.Fence]Soft
@@ -69,28 +61,24 @@ const mostNeeds = 100_000
 
 // needsOf returns the requirements of shapes, those that the log has.
 func (r *Reader) needsOf(ctx context.Context, shapes []int32) (map[int32]job.Requirements, error) {
-	known, missing := map[int32]job.Requirements{}, map[int32]bool{}
+	known, missing := map[int32]job.Requirements{}, []int32{}
 	r.mu.Lock()
 	for _, s := range shapes {
 		if need, ok := r.needs[s]; ok {
 			known[s] = need
 		} else {
-			missing[s] = true
+			missing = append(missing, s)
 		}
 	}
 	r.mu.Unlock()
 	if len(missing) == 0 {
 		return known, nil
 	}
-	ids := make([]int32, 0, len(missing))
-	for s := range missing {
-		ids = append(ids, s)
-	}
 	type row struct {
 		Shape int32
 		Need  job.Requirements
 	}
-	rows, err := collect[row](ctx, r, "needs", pg.Args{"shapes": ids})
+	rows, err := pg.Collect[row](ctx, r.cfg.DB, query["needs"], pg.Args{"shapes": missing})
 	if err != nil {
 		return nil, err
 	}
@@ -103,27 +91,4 @@ func (r *Reader) needsOf(ctx context.Context, shapes []int32) (map[int32]job.Req
 		known[n.Shape], r.needs[n.Shape] = n.Need, n.Need
 	}
 	return known, nil
-}
-
-// collect runs a statement and reads its rows by the names of their columns.
-func collect[T any](ctx context.Context, r *Reader, verb string, args pg.Args) ([]T, error) {
-	return collectTo(ctx, r, statement{verb, args}, pgx.RowToStructByName[T])
-}
-
-// statement is one of the package with its arguments.
-type statement struct {
-	verb string
-	args pg.Args
-}
-
-func collectTo[T any](ctx context.Context, r *Reader, s statement, row pgx.RowToFunc[T]) ([]T, error) {
-	rows, err := r.cfg.DB.Query(ctx, query[s.verb], s.args)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.verb, err)
-	}
-	got, err := pgx.CollectRows(rows, row)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.verb, err)
-	}
-	return got, nil
 }

@@ -11,27 +11,12 @@ import (
 
 // jobRow is a job as the statement jobs returns it.
 type jobRow struct {
-	ID          int64
-	TaskID      int64
-	Share       string
-	ShapeID     int32
-	State       string
-	Priority    int
-	Attempt     int
-	MaxAttempts int
-	Idx         int64
-	Inputs      []string
-	FirstEvent  *int64
-	NEvents     int64
-	RetryOf     int64
-	HalfOf      *int64
-	MadeAt      time.Time
-	EndedAt     *time.Time
-	TryAt       *time.Time
+	JobRow
+	ShapeID int32
 	lastRow
 }
 
-// lastRow is the running or the last attempt of a job.
+// lastRow is the running or the last attempt of a job, or one of those before.
 type lastRow struct {
 	LastAttempt  int32 // 0: there is none
 	Nonce        int64
@@ -53,22 +38,17 @@ func (r *Reader) rows(ctx context.Context, ids []int64, whole bool) ([]jobRow, e
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return collect[jobRow](ctx, r, "jobs", pg.Args{"ids": ids, "whole": whole})
+	return pg.Collect[jobRow](ctx, r.cfg.DB, query["jobs"], pg.Args{"ids": ids, "whole": whole})
 }
 
 // shown makes a list of rows.
 func (r *Reader) shown(ctx context.Context, rows []jobRow) ([]JobRow, error) {
 	jobs := make([]JobRow, len(rows))
 	for i, row := range rows {
-		jobs[i] = row.shown()
+		jobs[i] = row.JobRow
+		jobs[i].Queue, jobs[i].Pilot = row.lastRow.Queue, row.lastRow.Pilot
 	}
 	return jobs, r.explain(ctx, rows, jobs)
-}
-
-func (row jobRow) shown() JobRow {
-	return JobRow{ID: row.ID, Task: row.TaskID, Share: row.Share, State: row.State, Priority: row.Priority, Attempt: row.Attempt,
-		MaxAttempts: row.MaxAttempts, Index: row.Idx, Inputs: row.Inputs, RetryOf: row.RetryOf, CreatedAt: row.MadeAt, EndedAt: row.EndedAt,
-		Queue: row.Queue, Pilot: row.Pilot, TryAt: row.TryAt}
 }
 
 // explain says of ready jobs that no queue can run them.
@@ -121,8 +101,8 @@ var finals = map[string]string{finished: "f", failed: "x", cancelled: "c"}
 // outcomes are those of the letters of the log.
 var outcomes = map[string]Outcome{"f": Finished, "x": Failed, "l": Lost, "c": Cancelled, "r": Revoked}
 
-func (a *lastRow) fence(job int64) fold.Fence {
-	return fold.Fence{Job: job, Attempt: a.LastAttempt, Nonce: a.Nonce}
+func (row *jobRow) fence() fold.Fence {
+	return fold.Fence{Job: row.ID, Attempt: row.LastAttempt, Nonce: row.Nonce}
 }
 
 // shown is the attempt without what was said of it.
@@ -145,7 +125,8 @@ func (a *lastRow) shown() Attempt {
 }
 
 // soften adds what is known of a lease beside the tables.
-func (a *Attempt) soften(s Soft, ok bool) {
+func (a *Attempt) soften(known map[fold.Fence]Soft, of fold.Fence) {
+	s, ok := known[of]
 	if !ok {
 		return
 	}
@@ -153,4 +134,27 @@ func (a *Attempt) soften(s Soft, ok bool) {
 		a.State = string(s.State)
 	}
 	a.Usage = s.Usage
+}
+
+// Stood is how a job stands, as of the tables.
+type Stood struct {
+	Task    int64
+	State   string
+	Attempt int // that it is at, or ended with
+}
+
+// Over says whether the job has ended.
+func (s Stood) Over() bool { return finals[s.State] != "" }
+
+// Stand is by job how it stands. Those that there are not are left out.
+func (r *Reader) Stand(ctx context.Context, jobs []int64) (map[int64]Stood, error) {
+	rows, err := r.rows(ctx, jobs, false)
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[int64]Stood, len(rows))
+	for _, row := range rows {
+		by[row.ID] = Stood{row.Task, row.State, row.Attempt}
+	}
+	return by, nil
 }

@@ -61,7 +61,6 @@ type Attempt struct {
 	Usage     Usage          `json:"usage"`
 	Outputs   map[string]any `json:"outputs,omitempty"`
 	Report    map[string]any `json:"report,omitempty" doc:"What else its pilot reported."`
-	LogTail   string         `json:"-"`
 }
 
 // JobRow is a job as people see it, live or ended.
@@ -81,11 +80,11 @@ type JobRow struct {
 	HalfOf      int64      `json:"half_of,omitempty" doc:"The job whose piece was split: it kept the first half, and the second one went to a job with this one's index. Only in GET /v1/jobs/{id}."`
 	CreatedAt   time.Time  `json:"created_at"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"`
-	Queue       string     `json:"queue,omitempty" doc:"Of the running or the last attempt."`
-	Pilot       string     `json:"pilot,omitempty"`
-	Reason      string     `json:"reason,omitempty" doc:"Why a ready job does not run, where that is known: no queue can run it. In GET /v1/jobs/{id} also why a waiting or failed one is so, where a rule or the terms of its task said it."`
+	Queue       string     `json:"queue,omitempty" db:"-" doc:"Of the running or the last attempt."`
+	Pilot       string     `json:"pilot,omitempty" db:"-"`
+	Reason      string     `json:"reason,omitempty" db:"-" doc:"Why a ready job does not run, where that is known: no queue can run it. In GET /v1/jobs/{id} also why a waiting or failed one is so, where a rule or the terms of its task said it."`
 	TryAt       *time.Time `json:"try_at,omitempty" doc:"When a job that waits after a failed or lost attempt is tried again."`
-	Attempts    []Attempt  `json:"attempts,omitempty" doc:"Only in GET /v1/jobs/{id}."`
+	Attempts    []Attempt  `json:"attempts,omitempty" db:"-" doc:"Only in GET /v1/jobs/{id}."`
 }
 
 // JobFilter selects jobs for a list. Zero fields select nothing away.
@@ -126,17 +125,6 @@ type Holding struct {
 	Queue    string     // where it was granted
 	JobState string     // of the job now; empty: there is no such job
 	Attempt  int        // that the job is at now, or ended with
-}
-
-// Count is how many jobs that are alike are in one state.
-type Count struct {
-	Share  string   // path of the share that pays
-	Class  string   // see job.Class
-	Label  string   // of the task
-	State  string   // of the jobs: waiting, ready, leased, or a final one
-	Queues []string // where they run or ran; of ready jobs where they may; none: nowhere
-	Pools  []string // of these queues, each once
-	N      int64
 }
 
 // TaskCount is how many jobs of a task are in each state.

@@ -3,14 +3,16 @@ package runs
 import (
 	"context"
 	"embed"
-	"fmt"
+	"maps"
+	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -105,13 +107,9 @@ func New(db *pgxpool.Pool) *Renderer {
 
 // rowsBy runs a query and returns its rows by key.
 func rowsBy[R any, K comparable, V any](ctx context.Context, db *pgxpool.Pool, verb string, args pg.Args, of func(R) (K, V)) (map[K]V, error) {
-	rows, err := db.Query(ctx, query[verb], args)
+	list, err := pg.Collect[R](ctx, db, query[verb], args)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[R])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
+		return nil, err
 	}
 	found := make(map[K]V, len(list))
 	for _, row := range list {
@@ -148,4 +146,29 @@ func (r *Renderer) Render(ctx context.Context, leases []machine.Lease) ([]Run, e
 		}
 	}
 	return runs, nil
+}
+
+// AddClaims tells a job that holds claims where these are, and which devices they have. Others keep what they have.
+func (r *Run) AddClaims(claim func(id int64) (gate.Shown, bool)) {
+	if len(r.Claims) == 0 {
+		return
+	}
+	env := maps.Clone(r.Env) // other jobs of the task have it too
+	if env == nil {
+		env = map[string]string{}
+	}
+	for _, id := range r.Claims {
+		c, ok := claim(id)
+		if !ok {
+			continue // the lease has ended by now
+		}
+		name := "DIVVY_CLAIM_" + resource.EnvName(c.Template.Name)
+		if c.Local {
+			env[name+"_NODE"] = c.Place.Node
+		}
+		if len(c.Devices) > 0 {
+			env[name+"_DEVICES"] = strings.Join(c.Devices, ",")
+		}
+	}
+	r.Env = env
 }

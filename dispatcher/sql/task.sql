@@ -34,7 +34,7 @@ WITH task AS (
         GROUP BY b.shape_id
     ) k
 )
-SELECT t.id, t.state, coalesce(t.limited, t.reason) AS reason, t.user_name, coalesce(t.share_id, 0) AS share_id, coalesce(s.path, '') AS share,
+SELECT t.id AS task, t.state, coalesce(t.limited, t.reason) AS reason, t.user_name, coalesce(t.share_id, 0) AS share_id, coalesce(s.path, '') AS share,
     t.priority, t.n_jobs - t.n_generated AS to_come, t.n_ready AS ready, t.n_leased AS leased, t.ended_at IS NOT NULL AS over,
     (SELECT f.low FROM first f) AS first, (SELECT count(*) FROM blocks) >= @most::int AS cut, a.shapes AS ahead_shapes, a.pieces AS ahead_pieces,
     a.tasks >= @most::int AS more

@@ -98,7 +98,7 @@ const (
 // rates: jobs a second into an idle database, from the first look at the tasks to the last commit.
 func (s *stage) load(ctx context.Context) (Series, error) {
 	store := site.NewStore(site.Config{Pool: s.place.pool, Hooks: site.Hooks{
-		Barrier: dispatcher.Barrier, Live: generator.Live, Applied: dispatcher.Rebase}})
+		Barrier: intake.Barrier, Live: generator.Live, Applied: intake.Rebase}})
 	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(s.layout().file()), Name: "bench", By: "divvy bench"}); err != nil {
 		return Series{}, err
 	}

@@ -135,7 +135,7 @@ func TestPilotKnowsTheClientOnly(t *testing.T) {
 }
 
 // rooms of the dispatcher: each may import those that stand after it, and no other of them.
-var rooms = []string{"dispatchertest", "", "holdings", "runs", "link", "meter", "series", "sim", "lease", "upkeep", "rules", "replay", "explain", "lookup", "fold", "retry", "tally", "machine", "running", "books", "gate", "ready", "intake", "ledger", "tape", "entry", "job", "resource", "slab"}
+var rooms = []string{"dispatchertest", "", "holdings", "runs", "link", "meter", "series", "sim", "lease", "upkeep", "rules", "replay", "lookup", "explain", "start", "fold", "retry", "tally", "machine", "running", "books", "gate", "ready", "intake", "ledger", "tape", "entry", "job", "resource", "slab"}
 
 // upward says whether a package imports a room of the dispatcher that is its own floor or above.
 func upward(from, to string) bool {

@@ -1,7 +1,7 @@
 -- How many jobs reached which final state in the hours of a window, by share, shape and queue. Those that a rule gave up are of the queue of
 -- their last attempt, when that was within a day before; those that ended without a lease are of no queue.
-SELECT e.share_id, coalesce(s.path, '') AS share, e.shape_id, coalesce(q.name, '') AS queue, coalesce(q.pool, '') AS pool, e.state::text AS state,
-    sum(e.n)::bigint AS n
+SELECT coalesce(s.path, '') AS share, e.shape_id, coalesce(q.name, '') AS queue, coalesce(q.pool, '') AS pool,
+    CASE e.state WHEN 'f' THEN 'finished' WHEN 'x' THEN 'failed' ELSE 'cancelled' END AS state, sum(e.n)::bigint AS n
 FROM (
     SELECT share AS share_id, shape AS shape_id, queue, state, n FROM end_counts
     WHERE hour > now() - make_interval(mins => @minutes::int) - interval '1 hour' AND state IN ('f', 'x', 'c')

@@ -1,13 +1,14 @@
 -- Jobs by id, with where each of them stands and its running or last attempt. A job that has no lease is in a range of those without
 -- one, or over; what nothing knows was made a moment ago and is not folded yet, or so long ago that nothing is kept of it. Days of
 -- history before a job was made are not looked at, and none for a job that was never granted.
-SELECT j.id, b.task_id, coalesce(s.path, '') AS share, coalesce(h.shape, r.shape, y.shape, b.shape_id) AS shape_id, w.state, b.priority,
+SELECT j.id, b.task_id AS task, coalesce(s.path, '') AS share, coalesce(h.shape, r.shape, y.shape, b.shape_id) AS shape_id, w.state, b.priority,
     coalesce(h.attempt, r.attempt, y.attempt + (o.state IS NOT DISTINCT FROM 'c')::int, 1) AS attempt,
     b.max_attempts + CASE WHEN coalesce(h.attempt, r.attempt, 2) > 1 THEN (
         SELECT count(*)::int FROM history v WHERE v.job = j.id AND v.ended_at >= b.made_at AND v.outcome = 'r') ELSE 0 END AS max_attempts,
-    j.idx, j.inputs, j.first_event, coalesce(j.n_events, 0) AS n_events, coalesce(j.retry_of, 0) AS retry_of,
-    (SELECT f.job_id FROM halves f WHERE f.task_id = b.task_id AND f.idx = j.idx AND @whole::boolean) AS half_of,
-    b.made_at, CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at,
+    j.idx AS index, j.inputs, CASE WHEN @whole::boolean AND j.n_events > 0 THEN coalesce(j.first_event, 0) END AS first_event,
+    CASE WHEN @whole::boolean THEN coalesce(j.n_events, 0) ELSE 0 END AS events, coalesce(j.retry_of, 0) AS retry_of,
+    coalesce((SELECT f.job_id FROM halves f WHERE f.task_id = b.task_id AND f.idx = j.idx AND @whole::boolean), 0) AS half_of,
+    b.made_at AS created_at, CASE WHEN w.state IN ('finished', 'failed', 'cancelled') THEN coalesce(o.at, y.ended_at) END AS ended_at,
     (SELECT t.due_at FROM retries t WHERE t.job_id = j.id AND r.state = 'w') AS try_at,
     coalesce(h.attempt, y.attempt, 0) AS last_attempt, coalesce(h.nonce, y.nonce, 0) AS nonce, coalesce(q.name, '') AS queue,
     coalesce(h.pilot, y.pilot, '') AS pilot, coalesce(h.node, y.node, '') AS node, coalesce(y.outcome::text, '') AS outcome,

@@ -1,4 +1,4 @@
-package dispatcher
+package sim
 
 import (
 	"context"
@@ -10,48 +10,49 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
-	"github.com/divvyhq/divvy/dispatcher/sim"
+	"github.com/divvyhq/divvy/dispatcher/start"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
 
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
 // mirror appends to the table what a simulation appends to the log of memory.
 type mirror struct {
 	t    *testing.T
-	s    *stage
+	db   *pgxpool.Pool
 	log  *ledger.Table
+	site shares.Version // the only one
 	rows map[int64]bool // of the outbox of memory, that the database has or had
 	all  map[string]int // answers, by what they were
 }
 
-// The seeds of sim.TestHistories, on PostgreSQL: its log takes and refuses what the log of memory does, through races, doubt and failovers; and
+// The seeds of TestHistories, on PostgreSQL: its log takes and refuses what the log of memory does, through races, doubt and failovers; and
 // tables that are folded of it are a start that is the machine of the log.
-func TestHistoriesOnPostgreSQL(t *testing.T) {
+func TestOnPostgreSQL(t *testing.T) {
 	all, left := map[string]int{}, pgtest.Draws(40)
 	for seed := uint64(0); left > 0; seed++ {
-		p := sim.Draw(seed)
-		if left > 3 && !slices.ContainsFunc(p.Faults, func(f sim.Fault) bool { return f.Kind == sim.FailOver }) {
+		p := Draw(seed)
+		if left > 3 && !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind == FailOver }) {
 			continue // most of them lose batches
 		}
 		left--
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			w := sim.Default()
-			v := *w.First(p.Slots)[0].(entry.Adopted).Site
-			s := newTables(t)
-			d, err := Open(t.Context(), Config{Pool: s.db, Outbox: s.outbox, Daemon: 99, Site: func(context.Context, int64) (shares.Version, error) { return v, nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := &mirror{t, s, ledger.New(s.db), map[int64]bool{}, all}
+			w, db := Default(), pgtest.Open(t)
+			m := &mirror{t, db, ledger.New(db), *w.First(p.Slots)[0].(entry.Adopted).Site, map[int64]bool{}, all}
+			m.room()
 			w.Append = m.append
-			if r := sim.Run(p, w, nil); len(r.Wrong) > 0 {
+			if r := Run(p, w, nil); len(r.Wrong) > 0 {
 				t.Fatalf("seed %d: %s", seed, strings.Join(r.Wrong, "\n"))
 			}
-			m.folds(world{d}, v, rand.New(rand.NewPCG(seed, 9)))
+			m.folds(rand.New(rand.NewPCG(seed, 9)))
 		})
 	}
 	t.Logf("answers of the log: %v", all)
@@ -60,7 +61,17 @@ func TestHistoriesOnPostgreSQL(t *testing.T) {
 	}
 }
 
-// append is sim.Wiring's.
+// room makes what a log and its tables need.
+func (m *mirror) room() {
+	none := func(context.Context, time.Time) (int, error) { return 0, nil }
+	if _, err := upkeep.Room(m.t.Context(), upkeep.Config{DB: m.db, Log: m.log, Jobs: none, History: none,
+		Folded: func(context.Context) (seq int64, at time.Time, err error) { return 0, at, nil },
+		Roll:   func(context.Context) error { return nil }, Ahead: func(context.Context) (int, error) { return 0, nil }}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// append is Wiring's.
 func (m *mirror) append(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 	ctx := m.t.Context()
 	m.outsiders(l)
@@ -81,7 +92,7 @@ func (m *mirror) outsiders(l *ledger.Memory) {
 		m.t.Fatal(err)
 	}
 	exec := func(sql string, args ...any) {
-		if _, err := m.s.db.Exec(ctx, sql, args...); err != nil {
+		if _, err := m.db.Exec(ctx, sql, args...); err != nil {
 			m.t.Fatalf("%s: %v", sql, err)
 		}
 	}
@@ -114,12 +125,12 @@ func answerOf(err error) string {
 }
 
 // folds makes tables of the log, by steps of any length, and starts from them.
-func (m *mirror) folds(d world, v shares.Version, r *rand.Rand) {
+func (m *mirror) folds(r *rand.Rand) {
 	m.t.Helper()
 	ctx, whole := m.t.Context(), machine.New(machine.Config{})
 	advance := func() {
 		for seq, _ := whole.Stand(); ; seq, _ = whole.Stand() {
-			batches, err := d.Read(ctx, seq)
+			batches, err := m.log.Read(ctx, seq, 500)
 			if err != nil {
 				m.t.Fatal(err)
 			}
@@ -127,6 +138,12 @@ func (m *mirror) folds(d world, v shares.Version, r *rand.Rand) {
 				return
 			}
 			for _, b := range batches {
+				for i, e := range b.Entries {
+					if a, ok := e.(entry.Adopted); ok {
+						a.Site = &m.site
+						b.Entries[i] = a
+					}
+				}
 				if err := whole.Advance(b); err != nil {
 					m.t.Fatal(err)
 				}
@@ -143,7 +160,8 @@ func (m *mirror) folds(d world, v shares.Version, r *rand.Rand) {
 		m.t.Fatal(err)
 	}
 	advance()
-	folder := fold.New(m.s.db, m.log, fold.Sites(d.cfg.Site))
+	sites := func(context.Context, int64) (shares.Version, error) { return m.site, nil }
+	folder := fold.New(m.db, m.log, sites)
 	for n := 1; n > 0; {
 		step, err := folder.Fold(ctx, 1+r.IntN(60))
 		if err != nil || step.Odds > 0 {
@@ -151,7 +169,11 @@ func (m *mirror) folds(d world, v shares.Version, r *rand.Rand) {
 		}
 		n = step.Batches
 	}
-	if made := m.s.made(m.t, v); made.Digest() != whole.Digest() {
+	made, _, err := start.Load(ctx, m.db, sites, machine.Config{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if made.Digest() != whole.Digest() {
 		m.t.Error("a start from the tables is not the machine of the log")
 	}
 }

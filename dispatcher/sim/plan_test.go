@@ -92,7 +92,7 @@ type Plan struct {
 func (p *Plan) ttl() time.Duration { return cmp.Or(p.TTL, ttl) }
 
 // stream is a source of random numbers for one purpose.
-func stream(seed uint64, purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) } //nolint:gosec // a history is to be repeated
+func stream(seed uint64, purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) }
 
 func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d) + 1)) }
 
