@@ -1,9 +1,7 @@
 package fold
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -124,38 +122,8 @@ func (r *row) expected() entry.Expected {
 
 // decode returns the entry; nil: this version does not know its kind.
 func decode(l Latest) (entry.Entry, error) {
-	switch l.Kind {
-	case entry.KindShaped:
-		return decodeAs[entry.Shaped](l)
-	case entry.KindAdopted:
-		return decodeAs[entry.Adopted](l)
-	case entry.KindCapped:
-		return decodeAs[entry.Capped](l)
-	case entry.KindReported:
-		return decodeAs[entry.Reported](l)
-	case entry.KindHoled:
-		return decodeAs[entry.Holed](l)
-	case entry.KindOwed:
-		return decodeAs[entry.Owed](l)
-	case entry.KindStood:
-		return decodeAs[entry.Stood](l)
-	case entry.KindBounded:
-		return decodeAs[entry.Bounded](l)
-	case entry.KindPolled:
-		return decodeAs[entry.Polled](l)
-	case entry.KindLeader:
-		return decodeAs[entry.Leader](l)
-	case entry.KindTick:
-		return decodeAs[entry.Tick](l)
-	}
-	return nil, nil
-}
-
-func decodeAs[E entry.Entry](l Latest) (entry.Entry, error) {
-	var e E
-	d := json.NewDecoder(bytes.NewReader([]byte(l.Entry)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	e, err := entry.Decode(l.Kind, l.Entry)
+	if err != nil {
 		return nil, fmt.Errorf("entry of kind %q: %w", l.Kind, err)
 	}
 	return e, nil

@@ -134,11 +134,11 @@ func pack(entries []entry.Entry) (*columns, error) {
 			c.StartedAttempts = append(c.StartedAttempts, e.Attempt)
 			c.StartedTTLs = append(c.StartedTTLs, e.TTLS)
 		default:
-			text, err := packRare(e)
+			text, err := json.Marshal(e)
 			if err != nil {
 				return nil, err
 			}
-			c.Rare = append(c.Rare, text)
+			c.Rare = append(c.Rare, string(text))
 		}
 	}
 	c.Kinds, c.EndedOutcomes, c.EndedNext = string(kinds), letters(outcomes), letters(next)
