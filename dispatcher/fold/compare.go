@@ -177,7 +177,7 @@ func compareRows[R comparable](ctx context.Context, c *comparison, table string,
 			c.found = append(c.found, Difference{table, isMore, show(r)})
 		}
 	}
-	err := readAll(ctx, c.tx, table, func(r *row) {
+	err := askAll(ctx, c.tx, table, func(r *row) {
 		switch v := read(r); {
 		case lacking[v]:
 			delete(lacking, v)
@@ -196,9 +196,9 @@ func compareRows[R comparable](ctx context.Context, c *comparison, table string,
 func countsNothing(row any) bool {
 	switch c := row.(type) {
 	case TaskCount:
-		return c == TaskCount{Task: c.Task}
+		return c.none()
 	case ShareCount:
-		return c.Ready == 0 && c.Held == 0 && c.Units == 0
+		return c.none()
 	}
 	return false
 }
@@ -227,7 +227,7 @@ func (c *comparison) latest(ctx context.Context, want []Latest) error {
 	for _, l := range want {
 		left[Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}] = l.Entry
 	}
-	err := readAll(ctx, c.tx, "latest", func(r *row) {
+	err := askAll(ctx, c.tx, "latest", func(r *row) {
 		l := r.latest()
 		key := Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}
 		if text, ok := left[key]; !ok || !l.same(text) {
@@ -253,7 +253,7 @@ func (l Latest) same(text string) bool {
 
 func (c *comparison) history(ctx context.Context) error {
 	got := map[dayTask]digest{}
-	if err := readAll(ctx, c.tx, "history", func(r *row) { add(got, r.attempt()) }); err != nil {
+	if err := askAll(ctx, c.tx, "history", func(r *row) { add(got, r.attempt()) }); err != nil {
 		return err
 	}
 	var found []Difference
@@ -282,13 +282,7 @@ func (r *row) taskCount() TaskCount {
 
 func claimTexts(rows []Claim) []string { return list(rows, Claim.text) }
 
-func (r *row) claimText() string {
-	c, err := r.claim()
-	if err != nil {
-		return err.Error()
-	}
-	return c.text()
-}
+func (r *row) claimText() string { return r.claim().text() }
 
 func (p Party) text() string { return fmt.Sprint(p.Nth, p.Task, p.Claims, p.Jobs) }
 
@@ -307,9 +301,7 @@ func (r *row) endCount() EndCount {
 func (r *row) usage() (u Usage) {
 	u.UsageKey = UsageKey{r.int64(), r.int64(), shares.ShareID(r.int32()), shares.QueueID(r.int32()), r.text()}
 	u.SlotMS, u.UnitMS, u.WastedMS, u.CPUMilli = r.int64(), r.int64(), r.int64(), r.int64()
-	for i := range u.Outcomes {
-		u.Outcomes[i] = r.int64()
-	}
+	u.Finished, u.Failed, u.Lost, u.Cancelled, u.Returned = r.int64(), r.int64(), r.int64(), r.int64(), r.int64()
 	return u
 }
 

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -21,26 +22,23 @@ func (f *Folder) know(ctx context.Context, tx pgx.Tx, batches []entry.Batch) (k 
 		k.Leases[l.Job] = l
 	}
 	idle := func(r *row) { k.Ranges = append(k.Ranges, r.idle()) }
-	if len(n.EndedJobs) > 0 {
-		err = f.read(ctx, tx, "end_leases", pg.Args{"jobs": n.EndedJobs, "attempts": n.EndedAttempts}, lease)
+	err = cmp.Or(
+		askOf(ctx, tx, "leases", n.Jobs, lease),
+		askOf(ctx, tx, "ranges_of", n.All, idle))
+	if err == nil && len(n.Ended) > 0 {
+		err = ask(ctx, tx, "end_leases", pg.Columns(n.Ended), lease)
 	}
-	if err == nil && len(n.Jobs) > 0 {
-		err = f.read(ctx, tx, "leases", pg.Args{"jobs": n.Jobs}, lease)
-	}
-	if err == nil && len(n.Lows) > 0 {
-		err = f.read(ctx, tx, "ranges", pg.Args{"lows": n.Lows, "highs": n.Highs}, idle)
-	}
-	if err == nil && len(n.All) > 0 {
-		err = f.read(ctx, tx, "ranges_of", pg.Args{"tasks": n.All}, idle)
+	if err == nil && len(n.Spans) > 0 {
+		err = ask(ctx, tx, "ranges", pg.Columns(n.Spans), idle)
 	}
 	if err == nil {
-		k.Tasks, err = f.knowTasks(ctx, tx, n, k.Leases)
+		k.Tasks, err = knowTasks(ctx, tx, n, k.Leases)
 	}
 	if err == nil {
 		k.Claims, err = f.knowClaims(ctx, tx, n.Claims)
 	}
 	if err == nil {
-		err = f.knowMoved(ctx, tx, n, &k)
+		err = knowMoved(ctx, tx, n, &k)
 	}
 	if err != nil {
 		return k, err
@@ -51,21 +49,7 @@ func (f *Folder) know(ctx context.Context, tx pgx.Tx, batches []entry.Batch) (k 
 		n.Shapes = append(n.Shapes, l.Shape)
 	}
 	k.Users, k.Cores = f.users, f.cores
-	if err := f.knowUsers(ctx, tx, tasks); err != nil {
-		return k, err
-	}
-	return k, f.knowCores(ctx, tx, n.Shapes)
-}
-
-func (f *Folder) read(ctx context.Context, tx pgx.Tx, name string, args pg.Args, fn func(*row)) error {
-	if args == nil {
-		return readAll(ctx, tx, name, fn)
-	}
-	rows, err := tx.Query(ctx, query[name], binaryRows, args)
-	if err != nil {
-		return err
-	}
-	return each(rows, fn)
+	return k, cmp.Or(f.knowUsers(ctx, tx, tasks), f.knowCores(ctx, tx, n.Shapes))
 }
 
 // knowUsers adds the users of tasks to those that are known. A task has one for ever.
@@ -73,11 +57,7 @@ func (f *Folder) knowUsers(ctx context.Context, tx pgx.Tx, tasks []int64) error 
 	if len(f.users) > mostUsers {
 		clear(f.users)
 	}
-	missing := missing(f.users, tasks)
-	if len(missing) == 0 {
-		return nil
-	}
-	return f.read(ctx, tx, "users", pg.Args{"tasks": missing}, func(r *row) {
+	return askOf(ctx, tx, "users", missing(f.users, tasks), func(r *row) {
 		task := r.int64()
 		f.users[task] = r.text()
 	})
@@ -85,14 +65,8 @@ func (f *Folder) knowUsers(ctx context.Context, tx pgx.Tx, tasks []int64) error 
 
 // knowCores adds the cores of shapes to those that are known. A shape never changes.
 func (f *Folder) knowCores(ctx context.Context, tx pgx.Tx, shapes []int32) error {
-	keys := []int64{}
-	for _, shape := range missing(f.cores, shapes) {
-		keys = append(keys, int64(shape))
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	return f.read(ctx, tx, "cores", pg.Args{"shapes": keys}, func(r *row) {
+	keys := list(missing(f.cores, shapes), func(shape int32) int64 { return int64(shape) })
+	return askOf(ctx, tx, "cores", keys, func(r *row) {
 		shape := r.int32()
 		f.cores[shape] = r.int64()
 	})

@@ -12,48 +12,36 @@ import (
 )
 
 // knowTasks reads what is known of tasks beside their jobs.
-func (f *Folder) knowTasks(ctx context.Context, tx pgx.Tx, n Needs, leases map[int64]Lease) (ts Tasks, err error) {
+func knowTasks(ctx context.Context, tx pgx.Tx, n Needs, leases map[int64]Lease) (ts Tasks, err error) {
 	ts = Tasks{Paused: map[int64]bool{}, Held: map[int64]int64{}, Kills: map[int64][]Kill{}, Moves: map[int64][]Move{}}
 	tasks := slices.Clone(n.Named)
 	for _, l := range leases {
 		tasks = append(tasks, l.Task)
 	}
 	slices.Sort(tasks)
-	if tasks = slices.Compact(tasks); len(tasks) == 0 {
-		return ts, nil
-	}
+	tasks = slices.Compact(tasks)
 	counted := slices.Clone(n.Verbs)
-	args := pg.Args{"tasks": tasks}
-	steps := []struct {
-		name string
-		fn   func(*row)
-	}{
-		{"paused_of", func(r *row) { ts.Paused[r.int64()] = true }},
-		{"kills_of", func(r *row) {
+	err = cmp.Or(
+		askOf(ctx, tx, "paused_of", tasks, func(r *row) { ts.Paused[r.int64()] = true }),
+		askOf(ctx, tx, "kills_of", tasks, func(r *row) {
 			k := r.kill()
 			ts.Kills[k.Task], counted = append(ts.Kills[k.Task], k), append(counted, k.Task)
-		}},
-		{"moves_of", func(r *row) {
+		}),
+		askOf(ctx, tx, "moves_of", tasks, func(r *row) {
 			m := r.move()
 			ts.Moves[m.Task], counted = append(ts.Moves[m.Task], m), append(counted, m.Task)
-		}},
+		}))
+	if err != nil {
+		return ts, err
 	}
-	for _, s := range steps {
-		if err := f.read(ctx, tx, s.name, args, s.fn); err != nil {
-			return ts, err
-		}
-	}
-	if len(counted) == 0 {
-		return ts, nil
-	}
-	return ts, f.read(ctx, tx, "held_counts", pg.Args{"tasks": counted}, func(r *row) {
+	return ts, askOf(ctx, tx, "held_counts", counted, func(r *row) {
 		task := r.int64()
 		ts.Held[task] = r.int64()
 	})
 }
 
 // knowMoved finds out what moves do to leases that the step does not name: of these it keeps sums, for there may be a million.
-func (f *Folder) knowMoved(ctx context.Context, tx pgx.Tx, n Needs, k *Known) error {
+func knowMoved(ctx context.Context, tx pgx.Tx, n Needs, k *Known) error {
 	byTask := map[int64][]Move{}
 	for _, m := range n.Moves {
 		byTask[m.Task] = append(byTask[m.Task], m)
@@ -70,7 +58,8 @@ func (f *Folder) knowMoved(ctx context.Context, tx pgx.Tx, n Needs, k *Known) er
 			continue
 		}
 		sums := newMovedSums(k, moves)
-		err := f.read(ctx, tx, "held_of_task", pg.Args{"task": task, "low": low, "high": high, "named": append([]int64{}, n.Jobs...)}, func(r *row) {
+		args := pg.Args{"task": task, "low": low, "high": high, "named": append([]int64{}, n.Jobs...)}
+		err := ask(ctx, tx, "held_of_task", args, func(r *row) {
 			var l Lease
 			l.Job, l.Nth, l.Units = r.int64(), r.int64(), shares.Units(r.int64())
 			l.Share, l.Shape, l.Queue = shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32())
@@ -112,11 +101,7 @@ func (s *movedSums) add(l Lease, known []Move) {
 			continue
 		}
 		for share, sign := range map[shareQueue]int64{{shareShape{was, l.Shape}, l.Queue}: -1, {shareShape{st.payer, l.Shape}, l.Queue}: 1} {
-			c := s.counts[i][share]
-			if c == nil {
-				c = &ShareCount{Share: share.share, Shape: share.shape, Queue: share.queue}
-				s.counts[i][share] = c
-			}
+			c := of(s.counts[i], share, ShareCount{Share: share.share, Shape: share.shape, Queue: share.queue})
 			c.Held += sign
 			c.Units += l.Units * shares.Units(sign)
 		}

@@ -43,7 +43,6 @@ func Load(ctx context.Context, db DB, sink Sink) (p Position, err error) {
 }
 
 func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
-	var broken error
 	saved, parties, moves := &gate.Saved{}, newPartyRows(), map[int64][]Move{}
 	steps := []struct {
 		name  string
@@ -51,23 +50,14 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		fn    func(*row)
 	}{
 		{"latest", sink.Entry != nil, func(r *row) {
-			e, err := decode(r.latest())
-			if err != nil {
-				broken = err
-			} else if e != nil {
+			if e := r.entry(); e != nil {
 				sink.Entry(e)
 			}
 		}},
 		{"expected", sink.Expected != nil, func(r *row) { sink.Expected(r.expected()) }},
 		{"task_users", sink.User != nil, func(r *row) { sink.User(r.int64(), r.text()) }},
 		{"paused_tasks", sink.Paused != nil, func(r *row) { sink.Paused(r.int64()) }},
-		{"live_claims", sink.Claims != nil, func(r *row) {
-			c, err := r.claim()
-			if err != nil {
-				broken = err
-			}
-			saved.Claims = append(saved.Claims, c.SavedClaim)
-		}},
+		{"live_claims", sink.Claims != nil, func(r *row) { saved.Claims = append(saved.Claims, r.claim().SavedClaim) }},
 		{"claim_parties", sink.Claims != nil, func(r *row) { parties.add(r.party()) }},
 		{"claim_jobs", sink.Claims != nil, func(r *row) { parties.span(r.partySpan()) }},
 		{"idle_ranges", sink.Range != nil, func(r *row) { sink.Range(r.idle()) }},
@@ -82,11 +72,8 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		if !s.wants {
 			continue
 		}
-		if err := readAll(ctx, tx, s.name, s.fn); err != nil {
+		if err := askAll(ctx, tx, s.name, s.fn); err != nil {
 			return fmt.Errorf("load %s: %w", s.name, err)
-		}
-		if broken != nil {
-			return fmt.Errorf("load %s: %w", s.name, broken)
 		}
 		if s.name == "claim_jobs" {
 			for _, p := range parties.list {
@@ -105,19 +92,19 @@ func (l Lease) holding(moves map[int64][]Move) Holding {
 	return Holding{l, st.share}
 }
 
-// readAll reads a whole table.
-func readAll(ctx context.Context, tx pgx.Tx, name string, fn func(*row)) error {
-	rows, err := tx.Query(ctx, query[name], binaryRows)
-	if err != nil {
-		return err
-	}
-	return each(rows, fn)
-}
-
 func (r *row) latest() Latest { return Latest{entry.Kind(r.char()), r.int64(), r.text(), r.text()} }
 
 func (r *row) expected() entry.Expected {
 	return entry.Expected{Share: shares.ShareID(r.int32()), Shape: r.int32(), Jobs: r.int64()}
+}
+
+// entry is that of a row of latest; nil: this version does not know its kind.
+func (r *row) entry() entry.Entry {
+	e, err := decode(r.latest())
+	if err != nil {
+		r.fail(err)
+	}
+	return e
 }
 
 // decode returns the entry; nil: this version does not know its kind.

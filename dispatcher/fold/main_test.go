@@ -123,7 +123,7 @@ func (f *fixture) read(t *testing.T) (got tables) {
 		"end_counts": collect(&got.Sums.Ends, (*row).endCount), "hour_usage": collect(&got.Sums.Hours, (*row).usage),
 		"day_usage": collect(&got.Sums.Days, (*row).usage), "task_usage": collect(&got.Sums.TaskUsage, (*row).usage),
 		"node_usage": collect(&got.Nodes, (*row).usage)} {
-		if err := readAll(t.Context(), tx, name, fn); err != nil {
+		if err := askAll(t.Context(), tx, name, fn); err != nil {
 			t.Fatal(name, err)
 		}
 	}

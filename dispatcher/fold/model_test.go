@@ -304,7 +304,7 @@ func (h *history) end(r *rapid.T) {
 		return
 	}
 	j := h.jobs[id]
-	e := entry.Ended{Job: id, Attempt: j.lease.Attempt, Outcome: rapid.SampledFrom(outcomes[:]).Draw(r, "outcome"),
+	e := entry.Ended{Job: id, Attempt: j.lease.Attempt, Outcome: rapid.SampledFrom([]entry.Outcome{entry.Finished, entry.Failed, entry.Lost, entry.Cancelled, entry.Returned}).Draw(r, "outcome"),
 		Next:     rapid.SampledFrom([]entry.Next{entry.Over, entry.Over, entry.Undone, entry.Again, entry.Waits}).Draw(r, "next"),
 		ExitCode: int32(rapid.IntRange(-1, 255).Draw(r, "code")), CPUMilli: rapid.Int64Range(0, 1e9).Draw(r, "cpu"),
 		MemoryMB: rapid.Int64Range(0, 1e6).Draw(r, "memory")}
@@ -522,7 +522,8 @@ func (h *history) usage(s *Sums) (nodes []Usage) {
 				}
 				if isLast && hour.Equal(last) {
 					u.CPUMilli = a.CPUMilli
-					u.Outcomes[slices.Index(outcomes[:], a.Outcome)]++
+					*map[entry.Outcome]*int64{entry.Finished: &u.Finished, entry.Failed: &u.Failed, entry.Lost: &u.Lost, entry.Cancelled: &u.Cancelled,
+						entry.Returned: &u.Returned}[a.Outcome]++
 				}
 				if u == (Usage{}) && ms == 0 {
 					continue

@@ -45,7 +45,7 @@ type Over struct {
 
 // Known is what the tables say about what a step names.
 type Known struct {
-	Leases map[int64]Lease  // by job: those of Needs.EndedJobs and Needs.Jobs
+	Leases map[int64]Lease  // by job: those of Needs.Ended and Needs.Jobs
 	Ranges []Range          // at least those with ids of the spans of Needs, in any order, maybe twice
 	Users  map[int64]string // by task: of Needs.Tasks and of the leases
 	Cores  map[int32]int64  // by shape: of Needs.Shapes and of the leases
@@ -254,7 +254,7 @@ func (s *step) misfit(format string, args ...any) {
 
 func (s *step) enqueued(e entry.Enqueued) {
 	s.users[e.Task] = e.User
-	s.sums.tasks.of(e.Task).user = e.User
+	s.sums.task(e.Task).User = e.User
 	if e.Attempt > 1 {
 		s.back(e)
 		return
@@ -266,12 +266,7 @@ func (s *step) enqueued(e entry.Enqueued) {
 }
 
 func (s *step) waitedOf(share shares.ShareID, shape int32) *Expected {
-	w := s.waited[shareShape{share, shape}]
-	if w == nil {
-		w = &Expected{Share: share, Shape: shape}
-		s.waited[shareShape{share, shape}] = w
-	}
-	return w
+	return of(s.waited, shareShape{share, shape}, Expected{Share: share, Shape: shape})
 }
 
 func (s *step) expected(e entry.Expected) {
@@ -310,7 +305,9 @@ func (s *step) granted(e entry.Granted) {
 	s.live[e.Job] = &lease{Lease: Lease{Granted: e, Nth: s.nth, GrantedAt: s.at, StartDelayMS: -1}, isNew: true}
 	s.tasks.Held[e.Task]++
 	s.sums.hold(e, +1)
-	s.sums.tasks.of(e.Task).begun(s.at)
+	if t := s.sums.task(e.Task); t.BegunUS == 0 {
+		t.BegunUS = s.at.UnixMicro()
+	}
 }
 
 // lease is that of an attempt; nil, and told as odd, when it has none.

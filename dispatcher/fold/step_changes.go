@@ -27,12 +27,7 @@ func (s *step) changes() Changes {
 	slices.SortFunc(c.History, func(a, b Attempt) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Attempt, b.Attempt))
 	})
-	for _, w := range s.waited {
-		c.Expected = append(c.Expected, *w)
-	}
-	slices.SortFunc(c.Expected, func(a, b Expected) int {
-		return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape))
-	})
+	c.Expected = sorted(s.waited, func(a, b Expected) int { return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape)) })
 	for l, text := range s.latest {
 		l.Entry = text
 		c.Latest = append(c.Latest, l)

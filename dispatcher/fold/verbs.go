@@ -172,7 +172,7 @@ func (s *step) pause(task int64, is bool) {
 		delete(s.tasks.Paused, task)
 		from, to = to, from
 	}
-	s.turn(span{0, maxID}, func(r Range) bool { return r.Task == task && r.State == from }, func(l Like) Like {
+	s.turn(0, maxID, func(r Range) bool { return r.Task == task && r.State == from }, func(l Like) Like {
 		l.State = to
 		return l
 	})
@@ -180,9 +180,6 @@ func (s *step) pause(task int64, is bool) {
 
 // maxID is above all ids; so is maxID+1.
 const maxID = 1<<63 - 2
-
-// span is ids from low to high.
-type span struct{ low, high int64 }
 
 func (s *step) killed(e entry.Killed) {
 	s.finish(s.take(e.Low, min(e.High, maxID), func(r Range) bool { return r.Task == e.Task }), Cancelled)
@@ -201,7 +198,7 @@ func (s *step) closed(e entry.Closed) {
 // finish has jobs be over that have no lease.
 func (s *step) finish(taken []Range, state State) {
 	for _, r := range taken {
-		s.sums.tasks.of(r.Task).finish(state, r.Jobs(), s.at)
+		s.sums.task(r.Task).finish(state, r.Jobs(), s.at)
 		if err := s.claims.dropped(r.Low, r.High, s.at); err != nil {
 			s.misfit("jobs %d to %d are over: %v", r.Low, r.High, err)
 		}
@@ -216,7 +213,7 @@ func (s *step) finish(taken []Range, state State) {
 // moved puts jobs elsewhere in the order of their share, or of another.
 func (s *step) moved(m Move) {
 	m.Nth, m.At = s.nth, s.at
-	s.turn(span{m.Low, min(m.High, maxID)}, func(r Range) bool { return r.Task == m.Task && (m.From == 0 || r.Share == m.From) }, func(l Like) Like {
+	s.turn(m.Low, min(m.High, maxID), func(r Range) bool { return r.Task == m.Task && (m.From == 0 || r.Share == m.From) }, func(l Like) Like {
 		if l.Place = m.Place; m.Share != 0 {
 			l.Share = m.Share
 		}
@@ -259,7 +256,7 @@ func (s *step) recharge(m Move) {
 		s.claims.Recharged(l.Job, m.Share)
 	}
 	for _, c := range s.known.Moved[m.Nth].Counts {
-		sum := s.sums.share(shareQueue{shareShape{c.Share, c.Shape}, c.Queue})
+		sum := s.sums.share(c.Share, c.Shape, c.Queue)
 		sum.Held += c.Held
 		sum.Units += c.Units
 	}
@@ -269,8 +266,8 @@ func (s *step) recharge(m Move) {
 }
 
 // turn makes idle jobs something else, and counts that.
-func (s *step) turn(ids span, fits func(Range) bool, into func(Like) Like) {
-	for _, r := range s.ranges.turn(ids.low, ids.high, fits, into) {
+func (s *step) turn(low, high int64, fits func(Range) bool, into func(Like) Like) {
+	for _, r := range s.ranges.turn(low, high, fits, into) {
 		s.sums.idle(r, -1)
 		r.Like = into(r.Like)
 		s.sums.idle(r, +1)
