@@ -81,19 +81,19 @@ func (s *ranges) cut(low, high int64, fits func(Range) bool, into func(Like) (le
 	for ; end < len(*s) && (end <= first || (*s)[end-1].Low <= high); end++ {
 		r := (*s)[end]
 		if r.High < low || r.Low > high || !fits(r) {
-			now.push(r)
+			now = now.with(r)
 			continue
 		}
 		cut := Range{max(r.Low, low), min(r.High, high), r.Like}
 		was = append(was, cut)
 		if r.Low < cut.Low {
-			now.push(Range{r.Low, cut.Low - 1, r.Like})
+			now = now.with(Range{r.Low, cut.Low - 1, r.Like})
 		}
 		if left, ok := into(r.Like); ok {
-			now.push(Range{cut.Low, cut.High, left})
+			now = now.with(Range{cut.Low, cut.High, left})
 		}
 		if cut.High < r.High {
-			now.push(Range{cut.High + 1, r.High, r.Like})
+			now = now.with(Range{cut.High + 1, r.High, r.Like})
 		}
 	}
 	if len(was) > 0 {
@@ -102,13 +102,13 @@ func (s *ranges) cut(low, high int64, fits func(Range) bool, into func(Like) (le
 	return was
 }
 
-// push adds a range behind all others.
-func (s *ranges) push(r Range) {
-	if last := len(*s) - 1; last >= 0 && (*s)[last].Like == r.Like && (*s)[last].High+1 == r.Low {
-		(*s)[last].High = r.High
-		return
+// with adds a range behind all others.
+func (s ranges) with(r Range) ranges {
+	if last := len(s) - 1; last >= 0 && s[last].Like == r.Like && s[last].High+1 == r.Low {
+		s[last].High = r.High
+		return s
 	}
-	*s = append(*s, r)
+	return append(s, r)
 }
 
 // add puts a range in, one with neighbours that are alike. It takes the ids from whatever had them before, and returns that.
