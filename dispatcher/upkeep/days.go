@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -27,17 +25,11 @@ func DayTables(k Keep) []DayTable {
 }
 
 // daysAhead makes the partitions of today and the next days.
-type daysAhead struct {
-	db     *pgxpool.Pool
-	tables []DayTable
-}
-
-func (s daysAhead) run(ctx context.Context) (n int, err error) {
-	for _, t := range s.tables {
+func (cfg Config) daysAhead(ctx context.Context) (n int, err error) {
+	for _, t := range DayTables(cfg.Keep) {
 		for day := range t.Ahead + 1 {
-			made, err := s.make(ctx, t.Name, day)
-			n += made
-			if err != nil {
+			made, err := cfg.days(ctx, "make_day", pg.Args{"parent": t.Name, "ahead": day})
+			if n += made; err != nil {
 				return n, fmt.Errorf("days of %s: %w", t.Name, err)
 			}
 		}
@@ -45,35 +37,23 @@ func (s daysAhead) run(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// make makes a day; none where somebody has the table in a way that forbids it: there are others left.
-func (s daysAhead) make(ctx context.Context, parent string, day int) (n int, err error) {
-	err = s.db.QueryRow(ctx, query["make_day"], pg.Args{"parent": parent, "ahead": day}).Scan(&n)
-	if pg.Code(err) == pg.CodeLockNotAvailable {
-		return 0, nil
-	}
-	return n, err
-}
-
 // oldDays drops days that ended long ago.
-type oldDays struct {
-	db     *pgxpool.Pool
-	tables []DayTable
-}
-
-func (s oldDays) run(ctx context.Context) (n int, err error) {
-	for _, t := range s.tables {
-		if t.Keep == 0 || t.folded {
-			continue
-		}
-		for dropped := 1; dropped > 0; n += dropped {
-			err := s.db.QueryRow(ctx, query["drop_day"], pg.Args{"parent": t.Name, "keep_s": t.Keep.Seconds()}).Scan(&dropped)
-			if pg.Code(err) == pg.CodeLockNotAvailable {
-				break
-			}
-			if err != nil {
+func (cfg Config) oldDays(ctx context.Context) (n int, err error) {
+	for _, t := range DayTables(cfg.Keep) {
+		for dropped := 1; dropped > 0 && t.Keep > 0 && !t.folded; n += dropped {
+			if dropped, err = cfg.days(ctx, "drop_day", pg.Args{"parent": t.Name, "keep_s": t.Keep.Seconds()}); err != nil {
 				return n, fmt.Errorf("old days of %s: %w", t.Name, err)
 			}
 		}
 	}
 	return n, nil
+}
+
+// days makes or drops days; none where somebody has the table in a way that forbids it: that is left for the next time.
+func (cfg Config) days(ctx context.Context, verb string, args pg.Args) (n int, err error) {
+	err = cfg.DB.QueryRow(ctx, query[verb], args).Scan(&n)
+	if pg.Code(err) == pg.CodeLockNotAvailable {
+		return 0, nil
+	}
+	return n, err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -39,28 +38,22 @@ func rowTables(k Keep) []rowTable {
 }
 
 // oldRows deletes rows that are old.
-type oldRows struct {
-	db     *pgxpool.Pool
-	tables []rowTable
-}
-
-func (s oldRows) run(ctx context.Context) (n int, err error) {
-	for _, t := range s.tables {
+func (cfg Config) oldRows(ctx context.Context) (n int, err error) {
+	for _, t := range rowTables(cfg.Keep) {
 		if t.keep == 0 {
 			continue
 		}
-		went, err := s.drop(ctx, t)
-		n += went
-		if err != nil {
+		went, err := cfg.dropRows(ctx, t)
+		if n += went; err != nil {
 			return n, fmt.Errorf("old rows of %s: %w", t.name, err)
 		}
 	}
 	return n, nil
 }
 
-// drop deletes some rows of a table, unless another daemon is at it.
-func (s oldRows) drop(ctx context.Context, t rowTable) (n int, err error) {
-	err = pg.InTx(ctx, s.db, func(tx pgx.Tx) error {
+// dropRows deletes some rows of a table, unless another daemon is at it.
+func (cfg Config) dropRows(ctx context.Context, t rowTable) (n int, err error) {
+	err = pg.InTx(ctx, cfg.DB, func(tx pgx.Tx) error {
 		n = 0
 		if ok, err := pg.TryLock(ctx, tx, pg.LockPurge, 0); err != nil || !ok {
 			return err
@@ -70,42 +63,36 @@ func (s oldRows) drop(ctx context.Context, t rowTable) (n int, err error) {
 	return n, err
 }
 
-// oldDaemons deletes daemons that are closed.
-type oldDaemons struct{ db *pgxpool.Pool }
-
-func (s oldDaemons) run(ctx context.Context) (int, error) {
-	tag, err := s.db.Exec(ctx, query["drop_daemons"])
-	if err != nil {
-		return 0, fmt.Errorf("old daemons: %w", err)
+// oldReports returns what deletes reports of attempts that run no more, a piece of the table at a time.
+func (cfg Config) oldReports() func(ctx context.Context) (int, error) {
+	var from atomic.Int64
+	return func(ctx context.Context) (n int, err error) {
+		var after int64
+		if err := cfg.DB.QueryRow(ctx, query["drop_reports"], pg.Args{"after": from.Load(), "n": mostRows}).Scan(&after, &n); err != nil {
+			return 0, fmt.Errorf("old reports: %w", err)
+		}
+		from.Store(after)
+		return n, nil
 	}
-	return int(tag.RowsAffected()), nil
-}
-
-// oldReports deletes reports of attempts that run no more, a piece of the table at a time.
-type oldReports struct {
-	db    *pgxpool.Pool
-	after atomic.Int64
-}
-
-func (s *oldReports) run(ctx context.Context) (n int, err error) {
-	var after int64
-	if err := s.db.QueryRow(ctx, query["drop_reports"], pg.Args{"after": s.after.Load(), "n": mostRows}).Scan(&after, &n); err != nil {
-		return 0, fmt.Errorf("old reports: %w", err)
-	}
-	s.after.Store(after)
-	return n, nil
 }
 
 // keepRefused is for how long people can look at what the log did not take, and why.
 const keepRefused = 30 * day
 
 // oldRefusals deletes rows of the outbox that were refused.
-type oldRefusals struct{ db *pgxpool.Pool }
-
-func (s oldRefusals) run(ctx context.Context) (int, error) {
-	tag, err := s.db.Exec(ctx, query["drop_refused"], pg.Args{"keep_s": keepRefused.Seconds(), "most": mostRows})
+func (cfg Config) oldRefusals(ctx context.Context) (int, error) {
+	tag, err := cfg.DB.Exec(ctx, query["drop_refused"], pg.Args{"keep_s": keepRefused.Seconds(), "most": mostRows})
 	if err != nil {
 		return 0, fmt.Errorf("old refusals: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+// oldDaemons deletes daemons that are closed.
+func (cfg Config) oldDaemons(ctx context.Context) (int, error) {
+	tag, err := cfg.DB.Exec(ctx, query["drop_daemons"])
+	if err != nil {
+		return 0, fmt.Errorf("old daemons: %w", err)
 	}
 	return int(tag.RowsAffected()), nil
 }
