@@ -1,7 +1,9 @@
 package replay
 
 import (
-	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -11,50 +13,29 @@ import (
 // Asks gathers what the grants of a batch were asked for by. The zero value is that of an empty batch.
 type Asks struct {
 	entry entry.Asked
-	kinds map[askKey]rune
 	of    strings.Builder
 }
 
-// askKey tells kinds of pulls apart.
-type askKey struct {
-	cores, most                 int
-	memoryMB, diskMB, walltimeS int64
-	rest                        string // as JSON, of what few pulls say
-}
-
-func keyOf(a entry.Ask) askKey {
-	key := askKey{a.Cores, a.Most, a.MemoryMB, a.DiskMB, a.WalltimeS, ""}
-	if len(a.Labels) > 0 || len(a.Devices) > 0 || a.Only != nil {
-		text, err := json.Marshal(entry.Ask{Labels: a.Labels, Devices: a.Devices, Only: a.Only})
-		if err != nil {
-			panic(err) // plain values: it cannot be
-		}
-		key.rest = string(text)
-	}
-	return key
-}
-
-// firstKind is the letter of the first kind of pulls, unknownKind that of a pull that is not known.
-const (
-	firstKind   = 'A'
-	unknownKind = '-'
-)
+// firstKind is the letter of the first kind of pulls. Another letter than those of the kinds is of a pull that is not known.
+const firstKind = 'A'
 
 // Note says that the pull was given so many jobs. Their entries are in the batch, after those that were noted before.
 func (a *Asks) Note(p machine.Pull, jobs int) {
 	ask := askOf(p)
-	key := keyOf(ask)
-	kind, ok := a.kinds[key]
-	if !ok {
-		if a.kinds == nil {
-			a.kinds = map[askKey]rune{}
-		}
-		kind = firstKind + rune(len(a.entry.Pulls))
-		a.kinds[key], a.entry.Pulls = kind, append(a.entry.Pulls, ask)
+	kind := slices.IndexFunc(a.entry.Pulls, func(one entry.Ask) bool { return same(one, ask) })
+	if kind < 0 {
+		kind = len(a.entry.Pulls)
+		a.entry.Pulls = append(a.entry.Pulls, ask)
 	}
 	for range jobs {
-		a.of.WriteRune(kind)
+		a.of.WriteRune(firstKind + rune(kind))
 	}
+}
+
+// same says whether two pulls ask for the same. Few say more than figures.
+func same(a, b entry.Ask) bool {
+	return a.WalltimeS == b.WalltimeS && a.Cores == b.Cores && a.MemoryMB == b.MemoryMB && a.DiskMB == b.DiskMB && a.Most == b.Most &&
+		maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Devices, b.Devices) && reflect.DeepEqual(a.Only, b.Only)
 }
 
 // Entry returns what was noted; false when that is nothing.
@@ -81,12 +62,11 @@ func asked(b entry.Batch) (list []*entry.Ask) {
 			continue
 		}
 		for _, kind := range e.Of {
-			i := int(kind - firstKind)
-			if i < 0 || i >= len(e.Pulls) {
-				list = append(list, nil)
-				continue
+			var ask *entry.Ask
+			if i := int(kind - firstKind); 0 <= i && i < len(e.Pulls) {
+				ask = &e.Pulls[i]
 			}
-			list = append(list, &e.Pulls[i])
+			list = append(list, ask)
 		}
 	}
 	return list
