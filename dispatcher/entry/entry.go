@@ -138,6 +138,22 @@ type Adopted struct {
 	Site   *shares.Version `json:"-"`
 }
 
+// Complete gives entries of Adopted their sites, where they have none yet.
+func Complete(entries []Entry, site func(number int64) (*shares.Version, error)) error {
+	for i, e := range entries {
+		a, ok := e.(Adopted)
+		if !ok || a.Site != nil {
+			continue
+		}
+		var err error
+		if a.Site, err = site(a.Number); err != nil {
+			return err
+		}
+		entries[i] = a
+	}
+	return nil
+}
+
 // Bounded says which target slots and floors hold from now on, beside the site: all of them.
 type Bounded struct {
 	Targets []Target `json:"targets"`

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -102,17 +101,9 @@ func (f *Folder) batches(ctx context.Context, after int64, most int) (read []ent
 	if f.sites == nil {
 		return read, nil
 	}
-	for i, b := range read {
-		for at, e := range b.Entries {
-			a, ok := e.(entry.Adopted)
-			if !ok || a.Site != nil {
-				continue
-			}
-			if a.Site, err = f.site(ctx, a.Number); err != nil {
-				return nil, err
-			}
-			read[i].Entries = slices.Clone(read[i].Entries) // a log in memory has those
-			read[i].Entries[at] = a
+	for _, b := range read {
+		if err := entry.Complete(b.Entries, func(n int64) (*shares.Version, error) { return f.site(ctx, n) }); err != nil {
+			return nil, err
 		}
 	}
 	return read, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -47,9 +48,15 @@ func knowMoved(ctx context.Context, tx pgx.Tx, n Needs, k *Known) error {
 		byTask[m.Task] = append(byTask[m.Task], m)
 	}
 	k.Moved = map[int64]Moved{}
+	var spans []PartySpan
+	for _, p := range k.Claims.Parties {
+		spans = append(spans, p.rows()...)
+	}
+	slices.SortFunc(spans, func(a, b PartySpan) int { return cmp.Compare(a.Low, b.Low) })
 	for task, moves := range byTask {
 		low, high, any := int64(maxID), int64(0), false
 		for _, m := range moves {
+			k.Moved[m.Nth] = Moved{map[shareQueue]*ShareCount{}, map[int64]int64{}}
 			if m.Running {
 				low, high, any = min(low, m.Low), max(high, m.High), true
 			}
@@ -57,70 +64,40 @@ func knowMoved(ctx context.Context, tx pgx.Tx, n Needs, k *Known) error {
 		if !any {
 			continue
 		}
-		sums := newMovedSums(k, moves)
 		args := pg.Args{"task": task, "low": low, "high": high, "named": append([]int64{}, n.Jobs...)}
 		err := ask(ctx, tx, "held_of_task", args, func(r *row) {
-			var l Lease
-			l.Job, l.Nth, l.Units = r.int64(), r.int64(), shares.Units(r.int64())
+			l := Lease{Granted: entry.Granted{Job: r.int64(), Task: task}}
+			l.Nth, l.Units = r.int64(), shares.Units(r.int64())
 			l.Share, l.Shape, l.Queue = shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32())
-			sums.add(l, k.Tasks.Moves[task])
+			k.move(l, moves, spans)
 		})
 		if err != nil {
 			return err
 		}
-		sums.put(k.Moved)
 	}
 	return nil
 }
 
-// movedSums are Moved in the making.
-type movedSums struct {
-	moves   []Move
-	counts  []map[shareQueue]*ShareCount // by move
-	parties []map[int64]int64            // by move: a job of each party
-	spans   []PartySpan
-}
-
-func newMovedSums(k *Known, moves []Move) *movedSums {
-	s := &movedSums{moves: moves}
-	for range moves {
-		s.counts, s.parties = append(s.counts, map[shareQueue]*ShareCount{}), append(s.parties, map[int64]int64{})
-	}
-	for _, p := range k.Claims.Parties {
-		s.spans = append(s.spans, p.rows()...)
-	}
-	slices.SortFunc(s.spans, func(a, b PartySpan) int { return cmp.Compare(a.Low, b.Low) })
-	return s
-}
-
-func (s *movedSums) add(l Lease, known []Move) {
-	st := l.now(known)
-	for i, m := range s.moves {
+// move counts what moves of its task do to a lease.
+func (k *Known) move(l Lease, moves []Move, spans []PartySpan) {
+	st := l.now(k.Tasks.Moves[l.Task])
+	for _, m := range moves {
 		was := st.payer
 		if st.apply(l.Job, l.Nth, m); st.payer == was {
 			continue
 		}
-		for share, sign := range map[shareQueue]int64{{shareShape{was, l.Shape}, l.Queue}: -1, {shareShape{st.payer, l.Shape}, l.Queue}: 1} {
-			c := of(s.counts[i], share, ShareCount{Share: share.share, Shape: share.shape, Queue: share.queue})
-			c.Held += sign
-			c.Units += l.Units * shares.Units(sign)
-		}
-		at, ok := slices.BinarySearchFunc(s.spans, l.Job, func(p PartySpan, job int64) int { return cmp.Compare(p.High, job) })
-		if at < len(s.spans) && (ok || s.spans[at].Low <= l.Job) {
-			s.parties[i][s.spans[at].Party] = l.Job
+		moved := k.Moved[m.Nth]
+		moved.count(was, l, -1)
+		moved.count(st.payer, l, +1)
+		at, ok := slices.BinarySearchFunc(spans, l.Job, func(p PartySpan, job int64) int { return cmp.Compare(p.High, job) })
+		if at < len(spans) && (ok || spans[at].Low <= l.Job) {
+			moved.Jobs[spans[at].Party] = l.Job
 		}
 	}
 }
 
-func (s *movedSums) put(into map[int64]Moved) {
-	for i, m := range s.moves {
-		moved := Moved{}
-		for _, c := range s.counts[i] {
-			moved.Counts = append(moved.Counts, *c)
-		}
-		for _, job := range s.parties[i] {
-			moved.Jobs = append(moved.Jobs, job)
-		}
-		into[m.Nth] = moved
-	}
+func (m Moved) count(share shares.ShareID, l Lease, sign int64) {
+	c := of(m.Counts, shareQueue{shareShape{share, l.Shape}, l.Queue}, ShareCount{Share: share, Shape: l.Shape, Queue: l.Queue})
+	c.Held += sign
+	c.Units += l.Units * shares.Units(sign)
 }

@@ -53,7 +53,8 @@ type needs struct {
 	shapes  map[int32]bool
 	spans   []Span
 	jobs    []Span // that may hold claims
-	nth     int64
+	nth     int64  // of the entry at hand
+	at      time.Time
 }
 
 // near is how far apart two ids may be to be looked for together.
@@ -68,14 +69,9 @@ func NeedsOf(batches []entry.Batch) Needs {
 		all: map[int64]bool{}}
 	for _, b := range batches {
 		for i, e := range b.Entries {
-			n.nth = Nth(b.Seq, i)
+			n.nth, n.at = Nth(b.Seq, i), b.At
 			n.entry(e)
 			n.claim(e)
-		}
-		for i := range n.Moves {
-			if n.Moves[i].At.IsZero() {
-				n.Moves[i].At = b.At
-			}
 		}
 	}
 	n.Tasks, n.Shapes, n.Named, n.Verbs, n.All = wanted(n.tasks), wanted(n.shapes), wanted(n.named), wanted(n.verbs), wanted(n.all)
@@ -141,7 +137,7 @@ func (n *needs) verb(e entry.Entry) {
 		n.rangeOf(e.Task, e.Low, e.High)
 	case entry.Moved:
 		n.rangeOf(e.Task, e.Low, e.High)
-		n.Moves = append(n.Moves, Move{Nth: n.nth, Task: e.Task, Low: e.Low, High: e.High, From: e.From, Share: e.Share, Running: e.Running})
+		n.Moves = append(n.Moves, Move{Nth: n.nth, At: n.at, Task: e.Task, Low: e.Low, High: e.High, From: e.From, Share: e.Share, Running: e.Running})
 	}
 }
 

@@ -234,8 +234,8 @@ func (s *step) moved(m Move) {
 
 // Moved is what an entry does to leases that the step does not name.
 type Moved struct {
-	Counts []ShareCount // what changes of jobs and units that shares hold
-	Jobs   []int64      // a lease of each party whose claims are charged to the new share
+	Counts map[shareQueue]*ShareCount // what changes of jobs and units that shares hold
+	Jobs   map[int64]int64            // by party whose claims are charged to the new share: one of its leases
 }
 
 // recharge counts leases for the share to which they are moved.

@@ -224,17 +224,11 @@ func (r Reader) read(ctx context.Context, m *machine.Machine, visit func(entry.B
 
 // complete looks up the sites of a batch.
 func (r Reader) complete(ctx context.Context, b entry.Batch) error {
-	for i, e := range b.Entries {
-		a, ok := e.(entry.Adopted)
-		if !ok || a.Site != nil {
-			continue
-		}
-		v, err := r.Version(ctx, a.Number)
+	return entry.Complete(b.Entries, func(n int64) (*shares.Version, error) {
+		v, err := r.Version(ctx, n)
 		if err != nil {
-			return &lostError{b.Seq, score.NoVersion, fmt.Errorf("%w: %d: %w", errNoVersion, a.Number, err)}
+			err = &lostError{b.Seq, score.NoVersion, fmt.Errorf("%w: %d: %w", errNoVersion, n, err)}
 		}
-		a.Site = &v
-		b.Entries[i] = a
-	}
-	return nil
+		return &v, err
+	})
 }
