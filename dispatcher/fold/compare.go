@@ -50,7 +50,7 @@ func (f *Folder) Compare(ctx context.Context) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := comparison{tx: tx, step: newStep(Known{}), days: map[dayTask]digest{}, nodes: usages{}}
+	c := comparison{tx: tx, step: newStep(Known{Users: map[int64]string{}, Cores: map[int32]int64{}}), days: map[dayTask]digest{}, nodes: usages{}}
 	if err := tx.QueryRow(ctx, query["rolled"]).Scan(&c.rolled); err != nil {
 		return nil, fmt.Errorf("compare the fold: %w", err)
 	}
@@ -116,7 +116,7 @@ func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 		for _, a := range c.step.history {
 			add(c.days, a)
 			if a.EndedAt.Before(c.rolled) {
-				u := a.nodeUsage(c.step.cores[a.Shape])
+				u := a.nodeUsage(c.step.known.Cores[a.Shape])
 				c.nodes.of(u.UsageKey).add(u)
 			}
 		}

@@ -113,8 +113,6 @@ type step struct {
 	known   Known
 	tasks   Tasks
 	claims  *claims
-	users   map[int64]string // of tasks that are enqueued in the step
-	cores   map[int32]int64  // of shapes that are told in the step
 	history []Attempt
 	ended   []int64
 	over    []Over
@@ -138,7 +136,7 @@ func Nth(seq int64, index int) int64 { return seq<<nthBits + min(int64(index), 1
 // nthBits has room for a million entries a batch; those behind share the last Nth.
 const nthBits = 20
 
-// Build returns what the batches make of the tables. It does not change what is known, nor keep it.
+// Build returns what the batches make of the tables. It does not change what is known, nor keep it; Users and Cores learn what entries tell.
 func Build(batches []entry.Batch, known Known) Changes {
 	s := newStep(known)
 	for _, b := range batches {
@@ -148,7 +146,7 @@ func Build(batches []entry.Batch, known Known) Changes {
 }
 
 func newStep(known Known) *step {
-	s := &step{known: known, live: make(map[int64]*lease, len(known.Leases)), users: map[int64]string{}, cores: map[int32]int64{},
+	s := &step{known: known, live: make(map[int64]*lease, len(known.Leases)),
 		sums: newSums(), waited: map[shareShape]*Expected{}, latest: map[Latest]string{}, tasks: known.Tasks.clone()}
 	for job, l := range known.Leases {
 		s.live[job] = &lease{Lease: l}
@@ -218,7 +216,7 @@ func (s *step) told(e entry.Entry) {
 	key := Latest{Kind: entry.KindOf(e)}
 	switch e := e.(type) {
 	case entry.Shaped:
-		s.cores[e.Shape] = int64(e.Need.Cores)
+		s.known.Cores[e.Shape] = int64(e.Need.Cores)
 		key.Key = int64(e.Shape)
 	case entry.Polled:
 		key.Key = int64(e.Queue)
@@ -253,7 +251,7 @@ func (s *step) misfit(format string, args ...any) {
 }
 
 func (s *step) enqueued(e entry.Enqueued) {
-	s.users[e.Task] = e.User
+	s.known.Users[e.Task] = e.User
 	s.sums.task(e.Task).User = e.User
 	if e.Attempt > 1 {
 		s.back(e)
@@ -338,7 +336,7 @@ func (s *step) end(e entry.Ended) {
 		s.ended = append(s.ended, e.Job)
 	}
 	s.sums.hold(a.Granted, -1)
-	s.sums.end(a, cost{either(s.cores, s.known.Cores, l.Shape), either(s.users, s.known.Users, l.Task), now.pieces})
+	s.sums.end(a, cost{s.known.Cores[l.Shape], s.known.Users[l.Task], now.pieces})
 	switch a.State {
 	case Ready, Waiting:
 		like := Like{l.Task, now.place, now.share, l.Shape, l.Attempt + 1, a.State}
@@ -386,12 +384,4 @@ func (s *step) take(low, high int64, fits func(Range) bool) (taken []Range) {
 
 func delay(from, to time.Time) int32 {
 	return int32(min(max(0, to.Sub(from).Milliseconds()), 1<<31-1))
-}
-
-// either is the value of a key in the first map that has it.
-func either[K comparable, V any](first, second map[K]V, key K) V {
-	if v, ok := first[key]; ok {
-		return v
-	}
-	return second[key]
 }
