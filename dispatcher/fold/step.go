@@ -105,7 +105,6 @@ const (
 // step folds batches into the rows that it was given.
 type step struct {
 	at      time.Time
-	seq     int64
 	nth     int64 // of the entry at hand
 	before  ranges
 	ranges  ranges
@@ -163,7 +162,7 @@ func newStep(known Known) *step {
 }
 
 func (s *step) batch(b entry.Batch) {
-	s.at, s.seq = b.At, b.Seq
+	s.at = b.At
 	for i, e := range b.Entries {
 		s.nth = Nth(b.Seq, i)
 		s.apply(e)

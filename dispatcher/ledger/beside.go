@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -70,15 +71,13 @@ func (t *Text) Check() error {
 }
 
 func (b *Beside) check() error {
-	seen := make(map[int64]bool, len(b.Rows))
-	ids := b.Rows
 	for _, r := range b.Refused {
 		if err := checkTexts(r.Reason); err != nil {
 			return fmt.Errorf("why row %d is refused: %w", r.Row, err)
 		}
-		ids = append(ids[:len(ids):len(ids)], r.Row)
 	}
-	for _, id := range ids {
+	seen := make(map[int64]bool, len(b.Rows))
+	for _, id := range b.rows() {
 		if seen[id] {
 			return fmt.Errorf("row %d of the outbox stands beside it twice", id)
 		}
@@ -90,6 +89,15 @@ func (b *Beside) check() error {
 		}
 	}
 	return nil
+}
+
+// rows are all rows of the outbox that it is about.
+func (b *Beside) rows() []int64 {
+	ids := slices.Clone(b.Rows)
+	for _, r := range b.Refused {
+		ids = append(ids, r.Row)
+	}
+	return ids
 }
 
 func (b *Beside) empty() bool { return len(b.Rows) == 0 && len(b.Refused) == 0 && len(b.Texts) == 0 }
