@@ -23,7 +23,7 @@ type End struct {
 }
 
 // Ended looks up attempts that are folded; those that are not there have not ended, or are not folded yet, or not kept any more.
-func Ended(ctx context.Context, db Querier, fences []Fence) (map[Fence]End, error) {
+func Ended(ctx context.Context, db pg.DB, fences []Fence) (map[Fence]End, error) {
 	found := make(map[Fence]End, len(fences))
 	err := ask(ctx, db, "ended_attempts", pg.Columns(fences), func(r *row) {
 		f := Fence{r.int64(), r.int32(), r.int64()}
@@ -57,7 +57,7 @@ type Progress struct {
 }
 
 // Changed returns which tasks the next steps after a batch have changed. 0 begins with the log.
-func Changed(ctx context.Context, db Querier, after int64, steps int) (p Progress, err error) {
+func Changed(ctx context.Context, db pg.DB, after int64, steps int) (p Progress, err error) {
 	var rows int
 	seen := map[int64]bool{}
 	err = ask(ctx, db, "changed", pg.Args{"after": after, "most": steps}, func(r *row) {

@@ -95,18 +95,13 @@ func (r *row) idle() (v Range) {
 	return v
 }
 
-// Querier runs queries: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
-type Querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // askAll calls fn with every row of a statement without arguments.
-func askAll(ctx context.Context, db Querier, name string, fn func(*row)) error {
+func askAll(ctx context.Context, db pg.DB, name string, fn func(*row)) error {
 	return ask(ctx, db, name, pg.Args{}, fn)
 }
 
 // askOf asks for rows by their ids.
-func askOf(ctx context.Context, db Querier, name string, ids []int64, fn func(*row)) error {
+func askOf(ctx context.Context, db pg.DB, name string, ids []int64, fn func(*row)) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -114,7 +109,7 @@ func askOf(ctx context.Context, db Querier, name string, ids []int64, fn func(*r
 }
 
 // ask calls fn with every row that a statement returns.
-func ask(ctx context.Context, db Querier, name string, args pgx.QueryRewriter, fn func(*row)) error {
+func ask(ctx context.Context, db pg.DB, name string, args pgx.QueryRewriter, fn func(*row)) error {
 	rows, err := db.Query(ctx, query[name], binaryRows, args)
 	if err != nil {
 		return err

@@ -30,9 +30,6 @@ func (f *Folder) write(ctx context.Context, from Position, batches []entry.Batch
 		r = Result{Seq: last.Seq, Batches: len(batches), At: last.At, Odds: c.Odds, Odd: c.Odd}
 		return c.write(ctx, tx, from, last)
 	})
-	for _, b := range batches {
-		r.Entries += len(b.Entries)
-	}
 	return r, err
 }
 

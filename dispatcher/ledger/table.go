@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -21,19 +20,11 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// DB runs statements: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
-type DB interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
-}
-
 // Table is the log on PostgreSQL.
-type Table struct{ db DB }
+type Table struct{ db pg.DB }
 
 // New returns the log of a database that has its table. With a pgx.Tx appends commit with whatever else it writes.
-func New(db DB) *Table { return &Table{db} }
+func New(db pg.DB) *Table { return &Table{db} }
 
 // Append is Log's.
 func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {

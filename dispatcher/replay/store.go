@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -18,20 +17,14 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// DB runs statements: a *pgxpool.Pool or a *pgx.Conn.
-type DB interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 // Every is how far apart checkpoints are kept.
 const Every = time.Hour
 
 // Store has the checkpoints that are kept.
-type Store struct{ db DB }
+type Store struct{ db pg.DB }
 
 // NewStore returns that of a database which has its table.
-func NewStore(db DB) *Store { return &Store{db} }
+func NewStore(db pg.DB) *Store { return &Store{db} }
 
 // Due says whether a checkpoint is to be kept of a batch with that time.
 func (s *Store) Due(ctx context.Context, at time.Time) (due bool, err error) {
