@@ -67,3 +67,13 @@ type Version struct {
 
 	Attempts *retry.Policy // what becomes of those that did not finish; nil: they are tried again
 }
+
+// Queue returns a queue; the zero Queue when there is none with this id.
+func (v Version) Queue(id QueueID) Queue {
+	for i := range v.Queues {
+		if v.Queues[i].ID == id {
+			return v.Queues[i]
+		}
+	}
+	return Queue{}
+}

@@ -91,6 +91,14 @@ func (t *Tree) ByID(id ShareID) (int, bool) {
 	return 0, false
 }
 
+// PathOf is the path of a share; empty when there is none with this id.
+func (t *Tree) PathOf(id ShareID) string {
+	if i, ok := t.ByID(id); ok {
+		return t.Nodes[i].Path
+	}
+	return ""
+}
+
 // SetIDs gives every share but the root the id that id returns for its path. Only for a tree that nobody
 // else reads yet.
 func (t *Tree) SetIDs(id func(path string) ShareID) {

@@ -171,12 +171,7 @@ func (c *Compare) again(t *Turn, m *machine.Machine) (now score.Outcome, why sco
 
 // outcome is that of a look, for a slot that the log gave to a job.
 func outcome(m *machine.Machine, l machine.Look, job int64) score.Outcome {
-	o := score.Outcome{Share: l.Grant.Share, Deficit: l.Contest.Deficit / 1000, Other: l.Grant.Job != job}
-	tree := m.Site().Tree
-	if node, ok := tree.ByID(o.Share); ok {
-		o.Path = tree.Nodes[node].Path
-	}
-	return o
+	return score.Outcome{Share: l.Grant.Share, Path: m.Site().Tree.PathOf(l.Grant.Share), Deficit: l.Contest.Deficit / 1000, Other: l.Grant.Job != job}
 }
 
 // scarce says whether jobs of a shape ask for resources.
@@ -188,13 +183,8 @@ func scarce(m *machine.Machine, shape int32) bool {
 // start counts a start of a share at a queue.
 func (c *Compare) start(m *machine.Machine, share shares.ShareID, queue shares.QueueID, now bool) {
 	site := m.Site()
-	node, ok := site.Tree.ByID(share)
-	if !ok {
-		return
-	}
-	for _, q := range site.Queues {
-		if q.ID == queue {
-			c.meter.StartIn(q.Pool, site.Tree, node, now)
-		}
+	q := site.Queue(queue)
+	if node, ok := site.Tree.ByID(share); ok && q.ID != 0 {
+		c.meter.StartIn(q.Pool, site.Tree, node, now)
 	}
 }
