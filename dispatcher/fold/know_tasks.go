@@ -14,7 +14,7 @@ import (
 
 // knowTasks reads what is known of tasks beside their jobs.
 func knowTasks(ctx context.Context, tx pgx.Tx, n Needs, leases map[int64]Lease) (ts Tasks, err error) {
-	ts = Tasks{Paused: map[int64]bool{}, Held: map[int64]int64{}, Kills: map[int64][]Kill{}, Moves: map[int64][]Move{}}
+	ts = Tasks{}
 	tasks := slices.Clone(n.Named)
 	for _, l := range leases {
 		tasks = append(tasks, l.Task)
@@ -23,21 +23,23 @@ func knowTasks(ctx context.Context, tx pgx.Tx, n Needs, leases map[int64]Lease) 
 	tasks = slices.Compact(tasks)
 	counted := slices.Clone(n.Verbs)
 	err = cmp.Or(
-		askOf(ctx, tx, "paused_of", tasks, func(r *row) { ts.Paused[r.int64()] = true }),
+		askOf(ctx, tx, "paused_of", tasks, func(r *row) { ts.of(r.int64()).Paused = true }),
 		askOf(ctx, tx, "kills_of", tasks, func(r *row) {
 			k := r.kill()
-			ts.Kills[k.Task], counted = append(ts.Kills[k.Task], k), append(counted, k.Task)
+			t := ts.of(k.Task)
+			t.Kills, counted = append(t.Kills, k), append(counted, k.Task)
 		}),
 		askOf(ctx, tx, "moves_of", tasks, func(r *row) {
 			m := r.move()
-			ts.Moves[m.Task], counted = append(ts.Moves[m.Task], m), append(counted, m.Task)
+			t := ts.of(m.Task)
+			t.Moves, counted = append(t.Moves, m), append(counted, m.Task)
 		}))
 	if err != nil {
 		return ts, err
 	}
 	return ts, askOf(ctx, tx, "held_counts", counted, func(r *row) {
 		task := r.int64()
-		ts.Held[task] = r.int64()
+		ts.of(task).Held = r.int64()
 	})
 }
 
@@ -80,7 +82,7 @@ func knowMoved(ctx context.Context, tx pgx.Tx, n Needs, k *Known) error {
 
 // move counts what moves of its task do to a lease.
 func (k *Known) move(l Lease, moves []Move, spans []PartySpan) {
-	st := l.now(k.Tasks.Moves[l.Task])
+	st := l.now(k.Tasks.of(l.Task).Moves)
 	for _, m := range moves {
 		was := st.payer
 		if st.apply(l.Job, l.Nth, m); st.payer == was {

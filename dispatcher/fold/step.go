@@ -256,7 +256,7 @@ func (s *step) enqueued(e entry.Enqueued) {
 		s.back(e)
 		return
 	}
-	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.ready(e.Task)}}) {
+	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.of(e.Task).ready()}}) {
 		s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
 	}
 	s.waitedOf(e.Share, e.Shape).add(-e.Jobs())
@@ -279,7 +279,7 @@ func (s *step) expected(e entry.Expected) {
 func (s *step) back(e entry.Enqueued) {
 	waits := func(r Range) bool { return r.State == Waiting && r.Task == e.Task && r.Attempt == e.Attempt }
 	for _, r := range s.take(e.Low, e.High, waits) {
-		r.Shape, r.State = e.Shape, s.tasks.ready(e.Task)
+		r.Shape, r.State = e.Shape, s.tasks.of(e.Task).ready()
 		s.add(r)
 	}
 }
@@ -300,7 +300,7 @@ func (s *step) granted(e entry.Granted) {
 	}
 	s.take(e.Job, e.Job, func(Range) bool { return true })
 	s.live[e.Job] = &lease{Lease: Lease{Granted: e, Nth: s.nth, GrantedAt: s.at, StartDelayMS: -1}, isNew: true}
-	s.tasks.Held[e.Task]++
+	s.tasks.of(e.Task).Held++
 	s.sums.hold(e, +1)
 	if t := s.sums.task(e.Task); t.BegunUS == 0 {
 		t.BegunUS = s.at.UnixMicro()
@@ -325,7 +325,8 @@ func (s *step) end(e entry.Ended) {
 	if err := s.claims.end(e, s.at); err != nil {
 		s.misfit("end of job %d attempt %d: %v", e.Job, e.Attempt, err)
 	}
-	now := l.now(s.tasks.Moves[l.Task])
+	task := s.tasks.of(l.Task)
+	now := l.now(task.Moves)
 	a := Attempt{Lease: l.Lease, EndedAt: s.at, Outcome: e.Outcome, State: stateAfter(e), ExitCode: e.ExitCode,
 		CPUMilli: min(max(0, e.CPUMilli), mostCPUMilli), MemoryMB: int32(min(max(0, e.MemoryMB), mostMemoryMB))}
 	a.Share = now.payer
@@ -340,11 +341,11 @@ func (s *step) end(e entry.Ended) {
 	case Ready, Waiting:
 		like := Like{l.Task, now.place, now.share, l.Shape, l.Attempt + 1, a.State}
 		if like.State == Ready {
-			like.State = s.tasks.ready(l.Task)
+			like.State = task.ready()
 		}
 		s.add(Range{e.Job, e.Job, like})
 	}
-	s.tasks.release(l.Task)
+	task.release()
 }
 
 // stateAfter is where a job stands after an attempt.
