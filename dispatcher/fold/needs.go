@@ -71,7 +71,6 @@ func NeedsOf(batches []entry.Batch) Needs {
 		for i, e := range b.Entries {
 			n.nth, n.at = Nth(b.Seq, i), b.At
 			n.entry(e)
-			n.claim(e)
 		}
 	}
 	n.Tasks, n.Shapes, n.Named, n.Verbs, n.All = wanted(n.tasks), wanted(n.shapes), wanted(n.named), wanted(n.verbs), wanted(n.all)
@@ -123,6 +122,7 @@ func (n *needs) entry(e entry.Entry) {
 	}
 }
 
+// verb notes what entries are about that people and rules want, or claims.
 func (n *needs) verb(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Paused:
@@ -138,12 +138,6 @@ func (n *needs) verb(e entry.Entry) {
 	case entry.Moved:
 		n.rangeOf(e.Task, e.Low, e.High)
 		n.Moves = append(n.Moves, Move{Nth: n.nth, At: n.at, Task: e.Task, Low: e.Low, High: e.High, From: e.From, Share: e.Share, Running: e.Running})
-	}
-}
-
-// claim notes which claims an entry names.
-func (n *needs) claim(e entry.Entry) {
-	switch e := e.(type) {
 	case entry.Claimed:
 		n.Claims.IDs = append(n.Claims.IDs, e.Claim)
 	case entry.Unclaimed:

@@ -20,7 +20,7 @@ var query = pg.MustLoad(sqlFiles)
 // Every is how far apart checkpoints are kept.
 const Every = time.Hour
 
-// Store has the checkpoints that are kept.
+// Store has the checkpoints that are kept. A nil one has none.
 type Store struct{ db pg.DB }
 
 // NewStore returns that of a database which has its table.
@@ -59,6 +59,9 @@ func (s *Store) After(ctx context.Context, seq int64) (*Checkpoint, error) {
 }
 
 func (s *Store) load(ctx context.Context, verb string, args pg.Args) (*Checkpoint, error) {
+	if s == nil {
+		return nil, nil
+	}
 	var packed []byte
 	err := s.db.QueryRow(ctx, query[verb], args).Scan(&packed)
 	if errors.Is(err, pgx.ErrNoRows) {
