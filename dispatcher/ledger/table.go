@@ -147,8 +147,7 @@ func (t *Table) Extend(ctx context.Context, room, size int64) (n int, err error)
 	if room < 1 || size < 1 {
 		return 0, fmt.Errorf("extend the ledger by %d rows in partitions of %d: both count from 1", room, size)
 	}
-	err = t.db.QueryRow(ctx, query["extend"], pg.Args{"room": room, "size": size}).Scan(&n)
-	if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
+	if n, err = pg.Partitions(ctx, t.db, query["extend"], pg.Args{"room": room, "size": size}); err != nil {
 		return 0, fmt.Errorf("extend the ledger: %w", err)
 	}
 	return n, nil
@@ -159,11 +158,7 @@ func (t *Table) Extend(ctx context.Context, room, size int64) (n int, err error)
 // time; appends wait behind it for as long.
 func (t *Table) Retain(ctx context.Context, before time.Time, folded int64) (n int, err error) {
 	for dropped := 1; dropped > 0; n += dropped {
-		err := t.db.QueryRow(ctx, query["retain"], pg.Args{"before": before, "folded": folded}).Scan(&dropped)
-		if pg.Code(err) == pg.CodeLockNotAvailable {
-			return n, nil
-		}
-		if err != nil {
+		if dropped, err = pg.Partitions(ctx, t.db, query["retain"], pg.Args{"before": before, "folded": folded}); err != nil {
 			return n, fmt.Errorf("retain the ledger: %w", err)
 		}
 	}

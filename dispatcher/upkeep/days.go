@@ -28,7 +28,7 @@ func DayTables(k Keep) []DayTable {
 func (cfg Config) daysAhead(ctx context.Context) (n int, err error) {
 	for _, t := range DayTables(cfg.Keep) {
 		for day := range t.Ahead + 1 {
-			made, err := cfg.days(ctx, "make_day", pg.Args{"parent": t.Name, "ahead": day})
+			made, err := pg.Partitions(ctx, cfg.DB, query["make_day"], pg.Args{"parent": t.Name, "ahead": day})
 			if n += made; err != nil {
 				return n, fmt.Errorf("days of %s: %w", t.Name, err)
 			}
@@ -41,19 +41,10 @@ func (cfg Config) daysAhead(ctx context.Context) (n int, err error) {
 func (cfg Config) oldDays(ctx context.Context) (n int, err error) {
 	for _, t := range DayTables(cfg.Keep) {
 		for dropped := 1; dropped > 0 && t.Keep > 0 && !t.folded; n += dropped {
-			if dropped, err = cfg.days(ctx, "drop_day", pg.Args{"parent": t.Name, "keep_s": t.Keep.Seconds()}); err != nil {
+			if dropped, err = pg.Partitions(ctx, cfg.DB, query["drop_day"], pg.Args{"parent": t.Name, "keep_s": t.Keep.Seconds()}); err != nil {
 				return n, fmt.Errorf("old days of %s: %w", t.Name, err)
 			}
 		}
 	}
 	return n, nil
-}
-
-// days makes or drops days; none where somebody has the table in a way that forbids it: that is left for the next time.
-func (cfg Config) days(ctx context.Context, verb string, args pg.Args) (n int, err error) {
-	err = cfg.DB.QueryRow(ctx, query[verb], args).Scan(&n)
-	if pg.Code(err) == pg.CodeLockNotAvailable {
-		return 0, nil
-	}
-	return n, err
 }
