@@ -3,6 +3,7 @@ package fold
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -73,13 +74,8 @@ func (f *Folder) knowCores(ctx context.Context, tx pgx.Tx, shapes []int32) error
 }
 
 // missing are the keys that a map lacks.
-func missing[K comparable, V any](known map[K]V, keys []K) (lacking []K) {
-	seen := map[K]bool{}
-	for _, k := range keys {
-		if _, ok := known[k]; !ok && !seen[k] {
-			seen[k] = true
-			lacking = append(lacking, k)
-		}
-	}
-	return lacking
+func missing[K cmp.Ordered, V any](known map[K]V, keys []K) []K {
+	lacking := slices.DeleteFunc(slices.Clone(keys), func(k K) bool { _, ok := known[k]; return ok })
+	slices.Sort(lacking)
+	return slices.Compact(lacking)
 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -25,38 +25,14 @@ func (f *Folder) knowClaims(ctx context.Context, tx pgx.Tx, n ClaimNeeds) (c Cla
 	if err := ask(ctx, tx, "claims_touched", args, func(r *row) { touched = append(touched, r.int64()) }); err != nil || len(touched) == 0 {
 		return c, err
 	}
-	parties := newPartyRows()
-	if err := askOf(ctx, tx, "parties_of", touched, func(r *row) { parties.add(r.party()) }); err != nil {
+	err = askOf(ctx, tx, "parties_of", touched, func(r *row) { c.Parties = append(c.Parties, r.party()) })
+	if err != nil {
 		return c, err
 	}
-	nths := make([]int64, 0, len(parties.list))
-	for _, p := range parties.list {
-		nths, touched = append(nths, p.Nth), append(touched, p.Claims...)
+	for _, p := range c.Parties {
+		touched = append(touched, p.Claims...)
 	}
-	if err := askOf(ctx, tx, "claim_jobs_of", nths, func(r *row) { parties.span(r.partySpan()) }); err != nil {
-		return c, err
-	}
-	c.Parties = parties.list
 	return c, f.knowRows(ctx, tx, &c, touched)
-}
-
-// partyRows are parties whose spans come one after the other.
-type partyRows struct {
-	list []Party
-	at   map[int64]int
-}
-
-func newPartyRows() *partyRows { return &partyRows{at: map[int64]int{}} }
-
-func (ps *partyRows) add(p Party) {
-	ps.at[p.Nth] = len(ps.list)
-	ps.list = append(ps.list, p)
-}
-
-func (ps *partyRows) span(s PartySpan) {
-	if i, ok := ps.at[s.Party]; ok {
-		ps.list[i].Spans = append(ps.list[i].Spans, gate.Span{Low: s.Low, High: s.High})
-	}
 }
 
 // knowRows reads claims, and what the latest entries say of time and site.
@@ -82,12 +58,15 @@ func (f *Folder) knowRows(ctx context.Context, tx pgx.Tx, c *Claims, ids []int64
 func (r *row) party() (p Party) {
 	p.Nth, p.Task, p.Jobs = r.int64(), r.int64(), r.int64()
 	p.Claims = r.ids()
+	for span := range slices.Chunk(r.ids(), 2) {
+		p.Spans = append(p.Spans, Span{Low: span[0], High: span[len(span)-1]})
+	}
 	return p
 }
 
 // ids stand between spaces.
 func (r *row) ids() (ids []int64) {
-	for _, field := range strings.Fields(r.text()) {
+	for _, field := range strings.Fields(string(r.next(0))) {
 		id, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			r.fail(err)

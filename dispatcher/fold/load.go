@@ -43,7 +43,7 @@ func Load(ctx context.Context, db DB, sink Sink) (p Position, err error) {
 }
 
 func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
-	saved, parties, moves := &gate.Saved{}, newPartyRows(), map[int64][]Move{}
+	saved, moves := &gate.Saved{}, map[int64][]Move{}
 	steps := []struct {
 		name  string
 		wants bool
@@ -58,8 +58,7 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		{"task_users", sink.User != nil, func(r *row) { sink.User(r.int64(), r.text()) }},
 		{"paused_tasks", sink.Paused != nil, func(r *row) { sink.Paused(r.int64()) }},
 		{"live_claims", sink.Claims != nil, func(r *row) { saved.Claims = append(saved.Claims, r.claim().SavedClaim) }},
-		{"claim_parties", sink.Claims != nil, func(r *row) { parties.add(r.party()) }},
-		{"claim_jobs", sink.Claims != nil, func(r *row) { parties.span(r.partySpan()) }},
+		{"claim_parties", sink.Claims != nil, func(r *row) { saved.Parties = append(saved.Parties, r.party().SavedParty) }},
 		{"idle_ranges", sink.Range != nil, func(r *row) { sink.Range(r.idle()) }},
 		{"kills", sink.Kill != nil, func(r *row) { sink.Kill(r.kill()) }},
 		{"moves", sink.Lease != nil, func(r *row) {
@@ -75,10 +74,7 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		if err := askAll(ctx, tx, s.name, s.fn); err != nil {
 			return fmt.Errorf("load %s: %w", s.name, err)
 		}
-		if s.name == "claim_jobs" {
-			for _, p := range parties.list {
-				saved.Parties = append(saved.Parties, p.SavedParty)
-			}
+		if s.name == "claim_parties" {
 			sink.Claims(saved)
 		}
 	}

@@ -336,7 +336,7 @@ func (s *step) end(e entry.Ended) {
 		s.ended = append(s.ended, e.Job)
 	}
 	s.sums.hold(a.Granted, -1)
-	s.sums.end(a, cost{s.known.Cores[l.Shape], s.known.Users[l.Task], now.pieces})
+	s.sums.end(a, s.known.Cores[l.Shape], s.known.Users[l.Task], now.pieces)
 	switch a.State {
 	case Ready, Waiting:
 		like := Like{l.Task, now.place, now.share, l.Shape, l.Attempt + 1, a.State}

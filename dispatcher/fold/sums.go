@@ -165,40 +165,33 @@ func (s *sums) hold(g entry.Granted, sign int64) {
 	c.Units += shares.Units(sign) * g.Units
 }
 
-// cost is what usage depends on beside the attempt.
-type cost struct {
-	cores  int64
-	user   string
-	pieces []piece // who was charged before the share of the attempt
-}
-
-// end counts an attempt that ended.
-func (s *sums) end(a Attempt, c cost) {
+// end counts an attempt that ended; pieces say who was charged before its share.
+func (s *sums) end(a Attempt, cores int64, user string, pieces []piece) {
 	begin, end := a.GrantedAt.UnixMilli(), a.EndedAt.UnixMilli()
 	end = max(begin, end)
 	s.ends[EndCount{HourMS: floor(end, hourMS), Share: a.Share, Shape: a.Shape, Queue: a.Queue, Outcome: a.Outcome, State: a.State}]++
 	if a.State.Final() {
 		s.task(a.Task).finish(a.State, 1, a.EndedAt)
 	}
-	for _, p := range c.pieces {
+	for _, p := range pieces {
 		part := a
 		part.Share = p.payer
 		until := max(begin, p.until.UnixMilli())
-		s.spend(part, c, begin, until)
+		s.spend(part, cores, user, begin, until)
 		begin = until
 	}
 	last, hour := a.usage(0, 0), floor(end, hourMS)
 	last.over(a)
-	s.spend(a, c, begin, end)
-	s.use(a, c.user, hour, last)
+	s.spend(a, cores, user, begin, end)
+	s.use(a, user, hour, last)
 }
 
 // spend counts what an attempt costs its share from begin to end.
-func (s *sums) spend(a Attempt, c cost, begin, end int64) {
+func (s *sums) spend(a Attempt, cores int64, user string, begin, end int64) {
 	for at := begin; at < end; {
 		hour := floor(at, hourMS)
 		until := min(end, hour+hourMS)
-		s.use(a, c.user, hour, a.usage(c.cores, until-at))
+		s.use(a, user, hour, a.usage(cores, until-at))
 		at = until
 	}
 }
