@@ -1,6 +1,10 @@
 package shares
 
-import "github.com/divvyhq/divvy/shares/retry"
+import (
+	"slices"
+
+	"github.com/divvyhq/divvy/shares/retry"
+)
 
 // ShareID is the stable id of a share, never reused. QueueID is that of a queue.
 type (
@@ -69,11 +73,9 @@ type Version struct {
 }
 
 // Queue returns a queue; the zero Queue when there is none with this id.
-func (v Version) Queue(id QueueID) Queue {
-	for i := range v.Queues {
-		if v.Queues[i].ID == id {
-			return v.Queues[i]
-		}
+func (v Version) Queue(id QueueID) (q Queue) {
+	if i := slices.IndexFunc(v.Queues, func(q Queue) bool { return q.ID == id }); i >= 0 {
+		q = v.Queues[i]
 	}
-	return Queue{}
+	return q
 }

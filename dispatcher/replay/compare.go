@@ -171,7 +171,12 @@ func (c *Compare) again(t *Turn, m *machine.Machine) (now score.Outcome, why sco
 
 // outcome is that of a look, for a slot that the log gave to a job.
 func outcome(m *machine.Machine, l machine.Look, job int64) score.Outcome {
-	return score.Outcome{Share: l.Grant.Share, Path: m.Site().Tree.PathOf(l.Grant.Share), Deficit: l.Contest.Deficit / 1000, Other: l.Grant.Job != job}
+	o := score.Outcome{Share: l.Grant.Share, Deficit: l.Contest.Deficit / 1000, Other: l.Grant.Job != job}
+	tree := m.Site().Tree
+	if node, ok := tree.ByID(o.Share); ok {
+		o.Path = tree.Nodes[node].Path
+	}
+	return o
 }
 
 // scarce says whether jobs of a shape ask for resources.

@@ -46,9 +46,12 @@ type Rule struct {
 func NewDecided(at time.Time, g entry.Granted, c machine.Contest, site shares.Version) Decided {
 	nodes := site.Tree.Nodes
 	d := Decided{At: at.UTC(), Job: g.Job, Attempt: int(g.Attempt), Task: g.Task, Queue: site.Queue(g.Queue).Name, Pilot: g.Pilot, Node: g.Node,
-		Share: site.Tree.PathOf(g.Share), Units: g.Units.Float(), Round: c.Round.Float(),
+		Units: g.Units.Float(), Round: c.Round.Float(),
 		Candidates: c.Candidates, Unfit: c.Unfit, Barred: c.Barred, Deficit: c.Deficit / 1000,
 		Rule: Rule{Floor: c.Rule == "floor", Owed: c.Rule == "owed", Weight: 1, Version: site.Number}}
+	if node, ok := site.Tree.ByID(g.Share); ok {
+		d.Share = nodes[node].Path
+	}
 	if c.Rule != "" && c.RunnerUp >= 0 {
 		second := c.RunnerUpDeficit / 1000
 		d.RunnerUp, d.Second = nodes[c.RunnerUp].Path, &second
