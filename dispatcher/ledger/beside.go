@@ -77,7 +77,7 @@ func (b *Beside) check() error {
 		}
 	}
 	seen := make(map[int64]bool, len(b.Rows))
-	for _, id := range b.rows() {
+	for _, id := range b.AllRows() {
 		if seen[id] {
 			return fmt.Errorf("row %d of the outbox stands beside it twice", id)
 		}
@@ -91,8 +91,8 @@ func (b *Beside) check() error {
 	return nil
 }
 
-// rows are all rows of the outbox that it is about.
-func (b *Beside) rows() []int64 {
+// AllRows are those of the outbox that it is about.
+func (b *Beside) AllRows() []int64 {
 	ids := slices.Clone(b.Rows)
 	for _, r := range b.Refused {
 		ids = append(ids, r.Row)

@@ -36,7 +36,7 @@ const codeGone = "DV001"
 
 // AppendWith is Log's. Inside of a transaction (New with a pgx.Tx) ErrGone fails all of it.
 func (t *Table) AppendWith(ctx context.Context, b entry.Batch, beside Beside) (at time.Time, err error) {
-	if err := check(b, &beside); err != nil {
+	if err := CheckBatch(b, &beside); err != nil {
 		return at, err
 	}
 	packed, err := pack(b.Entries)
@@ -127,7 +127,7 @@ func (t *Table) Read(ctx context.Context, seq int64, most int) ([]entry.Batch, e
 		}
 		return nil, err
 	}
-	return chained(seq, batches)
+	return Chained(seq, batches)
 }
 
 // Last is Log's.

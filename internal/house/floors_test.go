@@ -39,7 +39,7 @@ var floors = map[string]int{
 }
 
 // testOnly packages are imported by _test.go files only.
-var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "internal/e2e", "internal/browser", "internal/ownca", "dispatcher/dispatchertest"}
+var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "internal/e2e", "internal/browser", "internal/ownca", "internal/ledgertest", "dispatcher/dispatchertest", "dispatcher/sim"}
 
 // sameFloor lists the folders within a floor whose import is meant, beside the imports between a package and its own
 // sub-packages.
@@ -64,7 +64,7 @@ var only = map[string][]string{
 	"github.com/anishathalye/porcupine": {}, // tests
 	"github.com/chromedp":               {"internal/browser"},
 	"pgregory.net/rapid":                {}, // tests
-	"testing":                           {"internal/pgtest", "internal/ownca", "dispatcher/dispatchertest"},
+	"testing":                           {"internal/pgtest", "internal/ownca", "internal/ledgertest", "dispatcher/dispatchertest", "dispatcher/sim"},
 }
 
 // below says whether path is folder or inside of it.

@@ -1,4 +1,4 @@
-package ledger
+package ledgertest
 
 import (
 	"context"
@@ -9,33 +9,35 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
 // Fate is what a simulator does to an append.
 type Fate struct {
-	Drop bool // it never reaches the log; its caller gets ErrDoubt
-	Lose bool // its answer never comes back; its caller gets ErrDoubt
+	Drop bool // it never reaches the log; its caller gets ledger.ErrDoubt
+	Lose bool // its answer never comes back; its caller gets ledger.ErrDoubt
 }
 
-// Memory is the log without a database, for simulations and tests. The zero value is an empty log.
+// Memory is a ledger.Log. The zero value is empty.
 type Memory struct {
 	Clock func() time.Time         // the clock of the database; nil: this machine's
 	Fate  func(b entry.Batch) Fate // decides on each append that is well formed; nil: all are applied and answered
 
+	Batches []entry.Batch // without gaps; to be touched while nobody uses the log
+
 	mu      sync.Mutex
-	batches []entry.Batch // without gaps
-	besides []Beside      // of them
+	besides []ledger.Beside // of them
 	outbox  memoryOutbox
 }
 
-// Append is Log's.
+// Append is ledger.Log's.
 func (m *Memory) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {
-	return m.AppendWith(ctx, b, Beside{})
+	return m.AppendWith(ctx, b, ledger.Beside{})
 }
 
-// AppendWith is Log's.
-func (m *Memory) AppendWith(_ context.Context, b entry.Batch, beside Beside) (at time.Time, err error) {
-	if err := check(b, &beside); err != nil {
+// AppendWith is ledger.Log's.
+func (m *Memory) AppendWith(_ context.Context, b entry.Batch, beside ledger.Beside) (at time.Time, err error) {
+	if err := ledger.CheckBatch(b, &beside); err != nil {
 		return at, err
 	}
 	var fate Fate
@@ -46,7 +48,7 @@ func (m *Memory) AppendWith(_ context.Context, b entry.Batch, beside Beside) (at
 		at, err = m.append(b, beside)
 	}
 	if fate.Drop || fate.Lose {
-		at, err = time.Time{}, ErrDoubt
+		at, err = time.Time{}, ledger.ErrDoubt
 	}
 	if err != nil {
 		err = fmt.Errorf("append batch %d: %w", b.Seq, err)
@@ -54,7 +56,7 @@ func (m *Memory) AppendWith(_ context.Context, b entry.Batch, beside Beside) (at
 	return at, err
 }
 
-func (m *Memory) append(b entry.Batch, beside Beside) (at time.Time, err error) {
+func (m *Memory) append(b entry.Batch, beside ledger.Beside) (at time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now
@@ -65,19 +67,19 @@ func (m *Memory) append(b entry.Batch, beside Beside) (at time.Time, err error) 
 	seq, id := m.last()
 	switch {
 	case b.Seq <= seq:
-		return at, ErrTaken
+		return at, ledger.ErrTaken
 	case b.Seq > seq+1 || b.After != id:
-		return at, ErrGap
+		return at, ledger.ErrGap
 	case !m.outbox.has(&beside):
-		return at, ErrGone
+		return at, ledger.ErrGone
 	case seq > 0:
-		if before := m.batches[len(m.batches)-1].At; b.At.Before(before) {
+		if before := m.Batches[len(m.Batches)-1].At; b.At.Before(before) {
 			b.At = before
 		}
 	}
 	b.Entries = bare(b.Entries)
 	m.outbox.take(&beside, b.Seq)
-	m.batches, m.besides = append(m.batches, b), append(m.besides, beside)
+	m.Batches, m.besides = append(m.Batches, b), append(m.besides, beside)
 	return b.At, nil
 }
 
@@ -93,22 +95,22 @@ func bare(entries []entry.Entry) []entry.Entry {
 	return entries
 }
 
-// Read is Log's.
+// Read is ledger.Log's.
 func (m *Memory) Read(_ context.Context, seq int64, most int) ([]entry.Batch, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var batches []entry.Batch
-	for _, b := range m.batches[m.upTo(seq):] {
+	for _, b := range m.Batches[m.upTo(seq):] {
 		if len(batches) == most {
 			break
 		}
 		b.Entries = slices.Clone(b.Entries)
 		batches = append(batches, b)
 	}
-	return chained(seq, batches)
+	return ledger.Chained(seq, batches)
 }
 
-// Last is Log's.
+// Last is ledger.Log's.
 func (m *Memory) Last(context.Context) (seq int64, id entry.ID, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,10 +122,10 @@ func (m *Memory) Last(context.Context) (seq int64, id entry.ID, err error) {
 func (m *Memory) Retain(_ context.Context, before time.Time, folded int64) (n int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for n < len(m.batches)-1 && m.batches[n].At.Before(before) && m.batches[n].Seq <= folded {
+	for n < len(m.Batches)-1 && m.Batches[n].At.Before(before) && m.Batches[n].Seq <= folded {
 		n++
 	}
-	m.batches, m.besides = slices.Clone(m.batches[n:]), slices.Clone(m.besides[n:])
+	m.Batches, m.besides = slices.Clone(m.Batches[n:]), slices.Clone(m.besides[n:])
 	return n, nil
 }
 
@@ -132,24 +134,24 @@ func (m *Memory) FailOver(seq int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.upTo(seq)
-	m.batches, m.besides = slices.Clone(m.batches[:n]), slices.Clone(m.besides[:n])
+	m.Batches, m.besides = slices.Clone(m.Batches[:n]), slices.Clone(m.besides[:n])
 	m.outbox.failOver(seq)
 }
 
 // last is the newest batch. m.mu is held.
 func (m *Memory) last() (seq int64, id entry.ID) {
-	if len(m.batches) == 0 {
+	if len(m.Batches) == 0 {
 		return 0, id
 	}
-	b := m.batches[len(m.batches)-1]
+	b := m.Batches[len(m.Batches)-1]
 	return b.Seq, b.ID
 }
 
 // upTo is how many batches have a seq up to this one. m.mu is held.
 func (m *Memory) upTo(seq int64) int {
 	n := 0
-	if len(m.batches) > 0 {
-		n = int(min(max(0, seq-m.batches[0].Seq+1), int64(len(m.batches))))
+	if len(m.Batches) > 0 {
+		n = int(min(max(0, seq-m.Batches[0].Seq+1), int64(len(m.Batches))))
 	}
 	return n
 }
@@ -182,13 +184,13 @@ func (m *Memory) Write(entries ...entry.Entry) (id int64) {
 }
 
 // Pending returns the oldest rows that are neither in the log nor refused, at most most.
-func (m *Memory) Pending(most int) (rows []Row) {
+func (m *Memory) Pending(most int) (rows []ledger.Row) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(m.outbox.rows)) {
 		r := m.outbox.rows[id]
 		if len(rows) < most && r.taken == 0 {
-			rows = append(rows, Row{ID: id, Entries: slices.Clone(r.entries)})
+			rows = append(rows, ledger.Row{ID: id, Entries: slices.Clone(r.entries)})
 		}
 	}
 	return rows
@@ -213,7 +215,7 @@ func (m *Memory) RowFate(id int64) RowFate {
 }
 
 // Texts are those of all batches that are kept, in their order.
-func (m *Memory) Texts() (all []Text) {
+func (m *Memory) Texts() (all []ledger.Text) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, b := range m.besides {
@@ -222,13 +224,20 @@ func (m *Memory) Texts() (all []Text) {
 	return all
 }
 
-// has says whether all rows are there.
-func (o *memoryOutbox) has(b *Beside) bool {
-	return !slices.ContainsFunc(b.rows(), func(id int64) bool { return o.rows[id] == nil || o.rows[id].taken > 0 })
+// ForgetRows has the outbox be new.
+func (m *Memory) ForgetRows() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.outbox = memoryOutbox{}
 }
 
-func (o *memoryOutbox) take(b *Beside, seq int64) {
-	for _, id := range b.rows() {
+// has says whether all rows are there.
+func (o *memoryOutbox) has(b *ledger.Beside) bool {
+	return !slices.ContainsFunc(b.AllRows(), func(id int64) bool { return o.rows[id] == nil || o.rows[id].taken > 0 })
+}
+
+func (o *memoryOutbox) take(b *ledger.Beside, seq int64) {
+	for _, id := range b.AllRows() {
 		o.rows[id].taken = seq
 	}
 	for _, r := range b.Refused {
