@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/start"
 	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // world is the rest of the daemon, as the loop sees it.
@@ -70,19 +71,13 @@ func (w world) Read(ctx context.Context, seq int64) ([]entry.Batch, error) {
 
 // complete looks up the sites of entries.
 func (w world) complete(ctx context.Context, entries []entry.Entry) error {
-	for i, e := range entries {
-		a, ok := e.(entry.Adopted)
-		if !ok {
-			continue
-		}
-		v, err := w.cfg.Site(ctx, a.Number)
+	return entry.Complete(entries, func(n int64) (*shares.Version, error) {
+		v, err := w.cfg.Site(ctx, n)
 		if err != nil {
-			return fmt.Errorf("version %d of the site: %w", a.Number, err)
+			err = fmt.Errorf("version %d of the site: %w", n, err)
 		}
-		a.Site = &v
-		entries[i] = a
-	}
-	return nil
+		return &v, err
+	})
 }
 
 // Reload is lease.World's.

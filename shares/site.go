@@ -1,6 +1,10 @@
 package shares
 
-import "github.com/divvyhq/divvy/shares/retry"
+import (
+	"slices"
+
+	"github.com/divvyhq/divvy/shares/retry"
+)
 
 // ShareID is the stable id of a share, never reused. QueueID is that of a queue.
 type (
@@ -66,4 +70,12 @@ type Version struct {
 	ClaimTemplates []ClaimTemplate // in file order
 
 	Attempts *retry.Policy // what becomes of those that did not finish; nil: they are tried again
+}
+
+// Queue returns a queue; the zero Queue when there is none with this id.
+func (v Version) Queue(id QueueID) (q Queue) {
+	if i := slices.IndexFunc(v.Queues, func(q Queue) bool { return q.ID == id }); i >= 0 {
+		q = v.Queues[i]
+	}
+	return q
 }

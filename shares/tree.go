@@ -3,6 +3,7 @@ package shares
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -66,12 +67,8 @@ func (t *Tree) ByPath(path string) (int, bool) {
 		i, ok := t.byPath[path]
 		return i, ok
 	}
-	for i := range t.Nodes {
-		if t.Nodes[i].Path == path {
-			return i, true
-		}
-	}
-	return 0, false
+	i := slices.IndexFunc(t.Nodes, func(n Node) bool { return n.Path == path })
+	return max(i, 0), i >= 0
 }
 
 // ByID finds a share by its id; there is none for id 0.
@@ -83,12 +80,8 @@ func (t *Tree) ByID(id ShareID) (int, bool) {
 		i, ok := t.byID[id]
 		return i, ok
 	}
-	for i := range t.Nodes {
-		if t.Nodes[i].ID == id {
-			return i, true
-		}
-	}
-	return 0, false
+	i := slices.IndexFunc(t.Nodes, func(n Node) bool { return n.ID == id })
+	return max(i, 0), i >= 0
 }
 
 // SetIDs gives every share but the root the id that id returns for its path. Only for a tree that nobody

@@ -20,50 +20,8 @@ type Batch struct {
 	Entries []Entry
 }
 
-// Entry is one thing that happened: one of the types below, by value.
+// Entry is one thing that happened: one of the types of kinds.go, by value.
 type Entry interface{ kind() Kind }
-
-// Kind is a letter for each type of entry, as the log's table has it.
-type Kind byte
-
-// The kinds of entries.
-const (
-	KindEnqueued  Kind = 'q'
-	KindGranted   Kind = 'g'
-	KindStarted   Kind = 's'
-	KindEnded     Kind = 'e'
-	KindRevoked   Kind = 'v'
-	KindExpected  Kind = 'x'
-	KindShaped    Kind = 'h'
-	KindAdopted   Kind = 'a'
-	KindBounded   Kind = 'b'
-	KindPolled    Kind = 'p'
-	KindLeader    Kind = 'L'
-	KindTick      Kind = 't'
-	KindClaimed   Kind = 'c'
-	KindUnclaimed Kind = 'u'
-	KindJoined    Kind = 'j'
-	KindDropped   Kind = 'd'
-	KindTook      Kind = 'k'
-	KindPaused    Kind = 'P'
-	KindResumed   Kind = 'R'
-	KindKilled    Kind = 'K'
-	KindPlaced    Kind = 'o'
-	KindMoved     Kind = 'M'
-	KindClosed    Kind = 'f'
-	KindCapped    Kind = 'C'
-	KindReported  Kind = 'r'
-	KindHoled     Kind = 'H'
-	KindOwed      Kind = 'O'
-	KindStood     Kind = 'S'
-	KindAsked     Kind = 'A'
-	KindLasting   Kind = 'l'
-	KindWished    Kind = 'W'
-	KindHeard     Kind = 'E'
-)
-
-// KindOf is the letter of an entry.
-func KindOf(e Entry) Kind { return e.kind() }
 
 // Enqueued says that jobs are ready: those of a task with ids from Low to High, all of one share and shape, at one place in the
 // order of their share. The jobs table has them already. With an attempt after the first it is about jobs that wait for it: of those
@@ -190,6 +148,22 @@ type Adopted struct {
 	Site   *shares.Version `json:"-"`
 }
 
+// Complete gives entries of Adopted their sites, where they have none yet.
+func Complete(entries []Entry, site func(number int64) (*shares.Version, error)) error {
+	for i, e := range entries {
+		a, ok := e.(Adopted)
+		if !ok || a.Site != nil {
+			continue
+		}
+		var err error
+		if a.Site, err = site(a.Number); err != nil {
+			return err
+		}
+		entries[i] = a
+	}
+	return nil
+}
+
 // Bounded says which target slots and floors hold from now on, beside the site: all of them.
 type Bounded struct {
 	Targets []Target `json:"targets"`
@@ -240,35 +214,26 @@ type Offer struct {
 	Units shares.Units `json:"units"`
 }
 
-func (Enqueued) kind() Kind  { return KindEnqueued }
-func (Granted) kind() Kind   { return KindGranted }
-func (Started) kind() Kind   { return KindStarted }
-func (Ended) kind() Kind     { return KindEnded }
-func (Revoked) kind() Kind   { return KindRevoked }
-func (Expected) kind() Kind  { return KindExpected }
-func (Shaped) kind() Kind    { return KindShaped }
-func (Adopted) kind() Kind   { return KindAdopted }
-func (Bounded) kind() Kind   { return KindBounded }
-func (Polled) kind() Kind    { return KindPolled }
-func (Leader) kind() Kind    { return KindLeader }
-func (Tick) kind() Kind      { return KindTick }
-func (Claimed) kind() Kind   { return KindClaimed }
-func (Unclaimed) kind() Kind { return KindUnclaimed }
-func (Joined) kind() Kind    { return KindJoined }
-func (Dropped) kind() Kind   { return KindDropped }
-func (Took) kind() Kind      { return KindTook }
-func (Paused) kind() Kind    { return KindPaused }
-func (Resumed) kind() Kind   { return KindResumed }
-func (Killed) kind() Kind    { return KindKilled }
-func (Placed) kind() Kind    { return KindPlaced }
-func (Moved) kind() Kind     { return KindMoved }
-func (Closed) kind() Kind    { return KindClosed }
-func (Capped) kind() Kind    { return KindCapped }
-func (Reported) kind() Kind  { return KindReported }
-func (Holed) kind() Kind     { return KindHoled }
-func (Owed) kind() Kind      { return KindOwed }
-func (Stood) kind() Kind     { return KindStood }
-func (Asked) kind() Kind     { return KindAsked }
-func (Lasting) kind() Kind   { return KindLasting }
-func (Wished) kind() Kind    { return KindWished }
-func (Heard) kind() Kind     { return KindHeard }
+// Asked says what the pulls asked for that the grants of its batch are of. No state follows from it: whoever reads the log makes its
+// decisions again by it. It stands after them, and there is one a batch at the most.
+type Asked struct {
+	Pulls []Ask  `json:"pulls"` // each kind once
+	Of    string `json:"of"`    // a letter a grant of the batch, in their order: A is the first of Pulls, and so on; - is not known
+}
+
+// Ask is what a pull offers and takes, beside its queue, pilot and node. Figures that are zero were not stated.
+type Ask struct {
+	Cores     int               `json:"cores,omitempty"`
+	MemoryMB  int64             `json:"memory_mb,omitempty"`
+	DiskMB    int64             `json:"disk_mb,omitempty"`
+	WalltimeS int64             `json:"walltime_s,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Most      int               `json:"most,omitempty"` // jobs
+	Only      *job.Only         `json:"only,omitempty"`
+	Devices   []string          `json:"devices,omitempty"`
+}
+
+// Slot is what it offers.
+func (a Ask) Slot() job.Slot {
+	return job.Slot{Cores: a.Cores, MemoryMB: a.MemoryMB, DiskMB: a.DiskMB, WalltimeS: a.WalltimeS, Labels: a.Labels}
+}

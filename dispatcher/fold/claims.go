@@ -63,16 +63,18 @@ type ClaimChanges struct {
 // claims are Claims within a step. What becomes of them says package gate.
 type claims struct {
 	*gate.Claims
-	known  Claims
-	now    time.Time
-	queues map[shares.QueueID]string
-	rows   map[int64]*Claim // of claims that are known or were made: the times, and all of those that are over
-	nths   map[string]int64 // of parties
+	known Claims
+	now   time.Time
+	site  shares.Version   // in force
+	rows  map[int64]*Claim // of claims that are known or were made: the times, and all of those that are over
+	nths  map[string]int64 // of parties
 }
 
 func newClaims(known Claims) (*claims, error) {
 	c := &claims{Claims: gate.NewClaims(), known: known, now: known.Now, rows: map[int64]*Claim{}, nths: map[string]int64{}}
-	c.site(known.Site)
+	if known.Site != nil {
+		c.site = *known.Site
+	}
 	saved := gate.Saved{}
 	for _, r := range known.Rows {
 		c.rows[r.ID] = &r
@@ -89,16 +91,6 @@ func newClaims(known Claims) (*claims, error) {
 }
 
 func partyKey(p gate.SavedParty) string { return fmt.Sprint(p.Task, p.Claims) }
-
-func (c *claims) site(v *shares.Version) {
-	if v == nil {
-		return
-	}
-	c.queues = make(map[shares.QueueID]string, len(v.Queues))
-	for _, q := range v.Queues {
-		c.queues[q.ID] = q.Name
-	}
-}
 
 // claim follows an entry that is about claims.
 func (s *step) claim(e entry.Entry) {
@@ -133,13 +125,13 @@ func (c *claims) follow(e entry.Entry, at time.Time, nth int64) error {
 		if e.Site == nil {
 			return nil
 		}
-		c.site(e.Site)
+		c.site = *e.Site
 	}
 	return c.apply(e)
 }
 
 func (c *claims) apply(e entry.Entry) error {
-	_, err := c.Apply(e, func(id shares.QueueID) string { return c.queues[id] })
+	_, err := c.Apply(e, func(id shares.QueueID) string { return c.site.Queue(id).Name })
 	return err
 }
 
@@ -164,7 +156,7 @@ func (c *claims) grant(e entry.Granted, at time.Time) error {
 		return nil
 	}
 	was := c.shown(ids)
-	_, err := c.Granted(gate.Grant{Job: e.Job, Place: resource.Place{Queue: c.queues[e.Queue], Node: e.Node}, Queue: e.Queue, Share: e.Share})
+	_, err := c.Granted(gate.Grant{Job: e.Job, Place: resource.Place{Queue: c.site.Queue(e.Queue).Name, Node: e.Node}, Queue: e.Queue, Share: e.Share})
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,11 @@
 package fold
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +50,7 @@ func (f *Folder) Compare(ctx context.Context) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := comparison{tx: tx, step: newStep(Known{}), days: map[dayTask]digest{}, nodes: usages{}}
+	c := comparison{tx: tx, step: newStep(Known{Users: map[int64]string{}, Cores: map[int32]int64{}}), days: map[dayTask]digest{}, nodes: usages{}}
 	if err := tx.QueryRow(ctx, query["rolled"]).Scan(&c.rolled); err != nil {
 		return nil, fmt.Errorf("compare the fold: %w", err)
 	}
@@ -115,7 +116,7 @@ func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 		for _, a := range c.step.history {
 			add(c.days, a)
 			if a.EndedAt.Before(c.rolled) {
-				u := a.nodeUsage(c.step.cores[a.Shape])
+				u := a.nodeUsage(c.step.known.Cores[a.Shape])
 				c.nodes.of(u.UsageKey).add(u)
 			}
 		}
@@ -130,44 +131,31 @@ func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 func (c *comparison) tables(ctx context.Context) error {
 	want := c.step.changes()
 	sums := want.Sums
-	return firstError(
-		func() error { return compareRows(ctx, c, "held", want.Granted, (*row).lease, hideLease) },
-		func() error { return compareRows(ctx, c, "idle_ranges", want.Ranges.Added, (*row).idle, show) },
-		func() error { return compareRows(ctx, c, "over_ranges", want.Over, (*row).overRange, show) },
-		func() error { return compareRows(ctx, c, "kills", want.Tasks.Kills, (*row).kill, show) },
-		func() error { return compareRows(ctx, c, "moves", want.Tasks.Moves, (*row).move, show) },
-		func() error { return compareRows(ctx, c, "paused_tasks", want.Tasks.Paused, (*row).int64, show) },
-		func() error {
-			return compareRows(ctx, c, "claims", claimTexts(want.Claims.Rows), (*row).claimText, show)
-		},
-		func() error {
-			return compareRows(ctx, c, "claim_parties", partyTexts(want.Claims.Parties), (*row).partyText, show)
-		},
-		func() error { return compareRows(ctx, c, "claim_jobs", want.Claims.Spans, (*row).partySpan, show) },
-		func() error { return compareRows(ctx, c, "task_counts", sums.Tasks, (*row).taskCount, show) },
-		func() error { return compareRows(ctx, c, "share_counts", sums.Shares, (*row).shareCount, show) },
-		func() error { return compareRows(ctx, c, "end_counts", sums.Ends, (*row).endCount, show) },
-		func() error { return compareRows(ctx, c, "hour_usage", sums.Hours, (*row).usage, show) },
-		func() error { return compareRows(ctx, c, "day_usage", sums.Days, (*row).usage, show) },
-		func() error { return compareRows(ctx, c, "task_usage", sums.TaskUsage, (*row).usage, show) },
-		func() error { return compareRows(ctx, c, "node_usage", c.nodes.list(), (*row).usage, show) },
-		func() error { return compareRows(ctx, c, "expected", expectedOf(want.Expected), (*row).expected, show) },
-		func() error { return c.latest(ctx, want.Latest) },
-		func() error { return c.history(ctx) },
+	return cmp.Or( // after a failure none of the others reads anything
+		compareRows(ctx, c, "held", want.Granted, (*row).lease),
+		compareRows(ctx, c, "idle_ranges", want.Ranges.Added, (*row).idle),
+		compareRows(ctx, c, "over_ranges", want.Over, (*row).overRange),
+		compareRows(ctx, c, "kills", want.Tasks.Kills, (*row).kill),
+		compareRows(ctx, c, "moves", want.Tasks.Moves, (*row).move),
+		compareRows(ctx, c, "paused_tasks", want.Tasks.Paused, (*row).int64),
+		compareRows(ctx, c, "claims", list(want.Claims.Rows, Claim.text), func(r *row) string { return r.claim().text() }),
+		compareRows(ctx, c, "claim_parties", list(want.Claims.Parties, Party.text), func(r *row) string { return r.party().text() }),
+		compareRows(ctx, c, "claim_jobs", want.Claims.Spans, (*row).partySpan),
+		compareRows(ctx, c, "task_counts", sums.Tasks, (*row).taskCount),
+		compareRows(ctx, c, "share_counts", sums.Shares, (*row).shareCount),
+		compareRows(ctx, c, "end_counts", sums.Ends, (*row).endCount),
+		compareRows(ctx, c, "hour_usage", sums.Hours, (*row).usage),
+		compareRows(ctx, c, "day_usage", sums.Days, (*row).usage),
+		compareRows(ctx, c, "task_usage", sums.TaskUsage, (*row).usage),
+		compareRows(ctx, c, "node_usage", c.nodes.list(), (*row).usage),
+		compareRows(ctx, c, "expected", expectedOf(want.Expected), (*row).expected),
+		compareRows(ctx, c, "latest", want.Latest, (*row).latestAsWritten),
+		c.history(ctx),
 	)
 }
 
-func firstError(steps ...func() error) error {
-	for _, s := range steps {
-		if err := s(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // compareRows compares a table with the rows that it should have. A row that counts nothing is as good as none.
-func compareRows[R comparable](ctx context.Context, c *comparison, table string, want []R, read func(*row) R, show func(any) string) error {
+func compareRows[R comparable](ctx context.Context, c *comparison, table string, want []R, read func(*row) R) error {
 	lacking, n := map[R]bool{}, 0
 	for _, r := range want {
 		lacking[r] = true
@@ -177,7 +165,7 @@ func compareRows[R comparable](ctx context.Context, c *comparison, table string,
 			c.found = append(c.found, Difference{table, isMore, show(r)})
 		}
 	}
-	err := readAll(ctx, c.tx, table, func(r *row) {
+	err := askAll(ctx, c.tx, table, func(r *row) {
 		switch v := read(r); {
 		case lacking[v]:
 			delete(lacking, v)
@@ -196,20 +184,20 @@ func compareRows[R comparable](ctx context.Context, c *comparison, table string,
 func countsNothing(row any) bool {
 	switch c := row.(type) {
 	case TaskCount:
-		return c == TaskCount{Task: c.Task}
+		return c.none()
 	case ShareCount:
-		return c.Ready == 0 && c.Held == 0 && c.Units == 0
+		return c.none()
 	}
 	return false
 }
 
-func show(row any) string { return fmt.Sprintf("%+v", row) }
-
-// hideLease shows no secret of a lease.
-func hideLease(row any) string {
-	l, _ := row.(Lease)
-	l.Nonce, l.Request = 0, entry.ID{}
-	return fmt.Sprintf("%+v", l)
+// show shows no secret of a lease.
+func show(row any) string {
+	if l, ok := row.(Lease); ok {
+		l.Nonce, l.Request = 0, entry.ID{}
+		row = l
+	}
+	return fmt.Sprintf("%+v", row)
 }
 
 // expectedOf are what table expected has, from the beginning of the log.
@@ -222,38 +210,19 @@ func expectedOf(all []Expected) (left []entry.Expected) {
 	return left
 }
 
-func (c *comparison) latest(ctx context.Context, want []Latest) error {
-	left := map[Latest]string{}
-	for _, l := range want {
-		left[Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}] = l.Entry
+// latestAsWritten is a row of latest with its entry as it was written: jsonb has names in another order, and numbers in another way.
+func (r *row) latestAsWritten() Latest {
+	l := r.latest()
+	if e, err := decode(l); err == nil && e != nil {
+		text, _ := json.Marshal(e)
+		l.Entry = string(text)
 	}
-	err := readAll(ctx, c.tx, "latest", func(r *row) {
-		l := r.latest()
-		key := Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}
-		if text, ok := left[key]; !ok || !l.same(text) {
-			c.found = append(c.found, Difference{"latest", true, show(l)})
-		}
-		delete(left, key)
-	})
-	for _, l := range want {
-		if _, ok := left[Latest{Kind: l.Kind, Key: l.Key, Name: l.Name}]; ok {
-			c.found = append(c.found, Difference{"latest", false, show(l)})
-		}
-	}
-	return err
-}
-
-// same says whether two texts are the same entry: jsonb writes names in another order, and numbers in another way.
-func (l Latest) same(text string) bool {
-	mine, err := decode(l)
-	l.Entry = text
-	other, otherErr := decode(l)
-	return err == nil && otherErr == nil && reflect.DeepEqual(mine, other)
+	return l
 }
 
 func (c *comparison) history(ctx context.Context) error {
 	got := map[dayTask]digest{}
-	if err := readAll(ctx, c.tx, "history", func(r *row) { add(got, r.attempt()) }); err != nil {
+	if err := askAll(ctx, c.tx, "history", func(r *row) { add(got, r.attempt()) }); err != nil {
 		return err
 	}
 	var found []Difference
@@ -280,21 +249,7 @@ func (r *row) taskCount() TaskCount {
 	return TaskCount{r.int64(), r.text(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64(), r.int64()}
 }
 
-func claimTexts(rows []Claim) []string { return list(rows, Claim.text) }
-
-func (r *row) claimText() string {
-	c, err := r.claim()
-	if err != nil {
-		return err.Error()
-	}
-	return c.text()
-}
-
 func (p Party) text() string { return fmt.Sprint(p.Nth, p.Task, p.Claims, p.Jobs) }
-
-func partyTexts(rows []Party) []string { return list(rows, Party.text) }
-
-func (r *row) partyText() string { return r.party().text() }
 
 func (r *row) shareCount() ShareCount {
 	return ShareCount{shares.ShareID(r.int32()), r.int32(), shares.QueueID(r.int32()), r.int64(), r.int64(), shares.Units(r.int64())}
@@ -307,9 +262,7 @@ func (r *row) endCount() EndCount {
 func (r *row) usage() (u Usage) {
 	u.UsageKey = UsageKey{r.int64(), r.int64(), shares.ShareID(r.int32()), shares.QueueID(r.int32()), r.text()}
 	u.SlotMS, u.UnitMS, u.WastedMS, u.CPUMilli = r.int64(), r.int64(), r.int64(), r.int64()
-	for i := range u.Outcomes {
-		u.Outcomes[i] = r.int64()
-	}
+	u.Finished, u.Failed, u.Lost, u.Cancelled, u.Returned = r.int64(), r.int64(), r.int64(), r.int64(), r.int64()
 	return u
 }
 

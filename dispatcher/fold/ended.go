@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -20,17 +18,10 @@ type End struct {
 	Next    entry.Next
 }
 
-// Querier runs queries: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
-type Querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // Ended looks up attempts that are folded; those that are not there have not ended, or are not folded yet, or not kept any more.
-func Ended(ctx context.Context, db Querier, fences []Fence) (map[Fence]End, error) {
-	args := pg.Args{"jobs": column(fences, func(f Fence) int64 { return f.Job }), "attempts": column(fences, func(f Fence) int32 { return f.Attempt }),
-		"nonces": column(fences, func(f Fence) int64 { return f.Nonce })}
+func Ended(ctx context.Context, db pg.DB, fences []Fence) (map[Fence]End, error) {
 	found := make(map[Fence]End, len(fences))
-	err := ask(ctx, db, "ended_attempts", args, func(r *row) {
+	err := ask(ctx, db, "ended_attempts", pg.Columns(fences), func(r *row) {
 		f := Fence{Job: r.int64(), Attempt: r.int32(), Nonce: r.int64()}
 		found[f] = End{entry.Outcome(r.char()), State(r.char()).next()}
 	})
@@ -62,14 +53,12 @@ type Progress struct {
 }
 
 // Changed returns which tasks the next steps after a batch have changed. 0 begins with the log.
-func Changed(ctx context.Context, db Querier, after int64, steps int) (p Progress, err error) {
+func Changed(ctx context.Context, db pg.DB, after int64, steps int) (p Progress, err error) {
 	var rows int
 	seen := map[int64]bool{}
 	err = ask(ctx, db, "changed", pg.Args{"after": after, "most": steps}, func(r *row) {
 		folded, oldest, seq := r.int64(), r.int64(), r.int64()
-		tasks, ok := idsOf(r.text())
-		r.broken = r.broken || !ok
-		for _, task := range tasks {
+		for _, task := range r.ids() {
 			if !seen[task] {
 				seen[task], p.Tasks = true, append(p.Tasks, task)
 			}
@@ -87,19 +76,3 @@ func Changed(ctx context.Context, db Querier, after int64, steps int) (p Progres
 
 // Span is ids from Low to High.
 type Span = gate.Span
-
-func ask(ctx context.Context, db Querier, name string, args pg.Args, fn func(*row)) error {
-	rows, err := db.Query(ctx, query[name], binaryRows, args)
-	if err != nil {
-		return err
-	}
-	return each(rows, fn)
-}
-
-func column[T, V any](of []T, value func(T) V) []V {
-	list := make([]V, len(of))
-	for i, v := range of {
-		list[i] = value(v)
-	}
-	return list
-}

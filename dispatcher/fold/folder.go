@@ -5,11 +5,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -29,12 +27,10 @@ var (
 	ErrDiverged = errors.New("the log does not go on from the batch that is folded")
 )
 
-// DB runs statements and transactions: a *pgxpool.Pool or a *pgx.Conn.
+// DB is a *pgxpool.Pool or a *pgx.Conn.
 type DB interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	pg.DB
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
-	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
 // Position is a batch of the log.
@@ -102,17 +98,9 @@ func (f *Folder) batches(ctx context.Context, after int64, most int) (read []ent
 	if f.sites == nil {
 		return read, nil
 	}
-	for i, b := range read {
-		for at, e := range b.Entries {
-			a, ok := e.(entry.Adopted)
-			if !ok || a.Site != nil {
-				continue
-			}
-			if a.Site, err = f.site(ctx, a.Number); err != nil {
-				return nil, err
-			}
-			read[i].Entries = slices.Clone(read[i].Entries) // a log in memory has those
-			read[i].Entries[at] = a
+	for _, b := range read {
+		if err := entry.Complete(b.Entries, func(n int64) (*shares.Version, error) { return f.site(ctx, n) }); err != nil {
+			return nil, err
 		}
 	}
 	return read, nil
@@ -121,9 +109,7 @@ func (f *Folder) batches(ctx context.Context, after int64, most int) (read []ent
 // Position returns up to where the log is folded; its Seq is 0 when nothing is.
 func (f *Folder) Position(ctx context.Context) (Position, error) { return position(ctx, f.db) }
 
-func position(ctx context.Context, db interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}) (p Position, err error) {
+func position(ctx context.Context, db pg.DB) (p Position, err error) {
 	var id pgtype.UUID
 	err = db.QueryRow(ctx, query["position"]).Scan(&p.Seq, &id, &p.At)
 	if err != nil {
@@ -166,7 +152,6 @@ func (f *Folder) Lag(ctx context.Context) (lag Lag, err error) {
 type Result struct {
 	Seq     int64 // up to which the log is folded now
 	Batches int
-	Entries int
 	At      time.Time // of that batch
 	Odds    int       // entries that did not fit what was known
 	Odd     []string  // the first few of them, for the daemon's log

@@ -1,9 +1,7 @@
 package fold
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -45,33 +43,22 @@ func Load(ctx context.Context, db DB, sink Sink) (p Position, err error) {
 }
 
 func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
-	var broken error
-	saved, parties, moves := &gate.Saved{}, newPartyRows(), map[int64][]Move{}
+	saved, moves := &gate.Saved{}, map[int64][]Move{}
 	steps := []struct {
 		name  string
 		wants bool
 		fn    func(*row)
 	}{
 		{"latest", sink.Entry != nil, func(r *row) {
-			e, err := decode(r.latest())
-			if err != nil {
-				broken = err
-			} else if e != nil {
+			if e := r.entry(); e != nil {
 				sink.Entry(e)
 			}
 		}},
 		{"expected", sink.Expected != nil, func(r *row) { sink.Expected(r.expected()) }},
 		{"task_users", sink.User != nil, func(r *row) { sink.User(r.int64(), r.text()) }},
 		{"paused_tasks", sink.Paused != nil, func(r *row) { sink.Paused(r.int64()) }},
-		{"live_claims", sink.Claims != nil, func(r *row) {
-			c, err := r.claim()
-			if err != nil {
-				broken = err
-			}
-			saved.Claims = append(saved.Claims, c.SavedClaim)
-		}},
-		{"claim_parties", sink.Claims != nil, func(r *row) { parties.add(r.party()) }},
-		{"claim_jobs", sink.Claims != nil, func(r *row) { parties.span(r.partySpan()) }},
+		{"live_claims", sink.Claims != nil, func(r *row) { saved.Claims = append(saved.Claims, r.claim().SavedClaim) }},
+		{"claim_parties", sink.Claims != nil, func(r *row) { saved.Parties = append(saved.Parties, r.party().SavedParty) }},
 		{"idle_ranges", sink.Range != nil, func(r *row) { sink.Range(r.idle()) }},
 		{"kills", sink.Kill != nil, func(r *row) { sink.Kill(r.kill()) }},
 		{"moves", sink.Lease != nil, func(r *row) {
@@ -84,16 +71,10 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 		if !s.wants {
 			continue
 		}
-		if err := readAll(ctx, tx, s.name, s.fn); err != nil {
+		if err := askAll(ctx, tx, s.name, s.fn); err != nil {
 			return fmt.Errorf("load %s: %w", s.name, err)
 		}
-		if broken != nil {
-			return fmt.Errorf("load %s: %w", s.name, broken)
-		}
-		if s.name == "claim_jobs" {
-			for _, p := range parties.list {
-				saved.Parties = append(saved.Parties, p.SavedParty)
-			}
+		if s.name == "claim_parties" {
 			sink.Claims(saved)
 		}
 	}
@@ -107,55 +88,25 @@ func (l Lease) holding(moves map[int64][]Move) Holding {
 	return Holding{l, st.share}
 }
 
-// readAll reads a whole table.
-func readAll(ctx context.Context, tx pgx.Tx, name string, fn func(*row)) error {
-	rows, err := tx.Query(ctx, query[name], binaryRows)
-	if err != nil {
-		return err
-	}
-	return each(rows, fn)
-}
-
 func (r *row) latest() Latest { return Latest{entry.Kind(r.char()), r.int64(), r.text(), r.text()} }
 
 func (r *row) expected() entry.Expected {
 	return entry.Expected{Share: shares.ShareID(r.int32()), Shape: r.int32(), Jobs: r.int64()}
 }
 
-// decode returns the entry; nil: this version does not know its kind.
-func decode(l Latest) (entry.Entry, error) {
-	switch l.Kind {
-	case entry.KindShaped:
-		return decodeAs[entry.Shaped](l)
-	case entry.KindAdopted:
-		return decodeAs[entry.Adopted](l)
-	case entry.KindCapped:
-		return decodeAs[entry.Capped](l)
-	case entry.KindReported:
-		return decodeAs[entry.Reported](l)
-	case entry.KindHoled:
-		return decodeAs[entry.Holed](l)
-	case entry.KindOwed:
-		return decodeAs[entry.Owed](l)
-	case entry.KindStood:
-		return decodeAs[entry.Stood](l)
-	case entry.KindBounded:
-		return decodeAs[entry.Bounded](l)
-	case entry.KindPolled:
-		return decodeAs[entry.Polled](l)
-	case entry.KindLeader:
-		return decodeAs[entry.Leader](l)
-	case entry.KindTick:
-		return decodeAs[entry.Tick](l)
+// entry is that of a row of latest; nil: this version does not know its kind.
+func (r *row) entry() entry.Entry {
+	e, err := decode(r.latest())
+	if err != nil {
+		r.fail(err)
 	}
-	return nil, nil
+	return e
 }
 
-func decodeAs[E entry.Entry](l Latest) (entry.Entry, error) {
-	var e E
-	d := json.NewDecoder(bytes.NewReader([]byte(l.Entry)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+// decode returns the entry; nil: this version does not know its kind.
+func decode(l Latest) (entry.Entry, error) {
+	e, err := entry.Decode(l.Kind, l.Entry)
+	if err != nil {
 		return nil, fmt.Errorf("entry of kind %q: %w", l.Kind, err)
 	}
 	return e, nil

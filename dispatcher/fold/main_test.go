@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -25,7 +25,7 @@ var noon = time.Date(2001, 1, 1, 12, 0, 0, 0, time.UTC)
 // fixture is a log in memory and a database that folds it.
 type fixture struct {
 	*Folder
-	log  *ledger.Memory
+	log  *ledgertest.Memory
 	pool *pgxpool.Pool
 	now  time.Time
 	last Position
@@ -49,7 +49,7 @@ func newFixture(t testing.TB) *fixture {
 // begin begins a new log.
 func (f *fixture) begin() {
 	f.now, f.last = noon, Position{}
-	f.log = &ledger.Memory{Clock: func() time.Time { return f.now }}
+	f.log = &ledgertest.Memory{Clock: func() time.Time { return f.now }}
 	f.Folder = New(f.pool, f.log, siteOf)
 }
 
@@ -123,7 +123,7 @@ func (f *fixture) read(t *testing.T) (got tables) {
 		"end_counts": collect(&got.Sums.Ends, (*row).endCount), "hour_usage": collect(&got.Sums.Hours, (*row).usage),
 		"day_usage": collect(&got.Sums.Days, (*row).usage), "task_usage": collect(&got.Sums.TaskUsage, (*row).usage),
 		"node_usage": collect(&got.Nodes, (*row).usage)} {
-		if err := readAll(t.Context(), tx, name, fn); err != nil {
+		if err := askAll(t.Context(), tx, name, fn); err != nil {
 			t.Fatal(name, err)
 		}
 	}

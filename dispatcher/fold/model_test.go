@@ -46,10 +46,10 @@ type modelAttempt struct {
 func newHistory(f *fixture) *history {
 	h := &history{fixture: f, jobs: map[int64]*modelJob{}, paused: map[int64]bool{}, claims: newModelClaims(), expected: map[entry.Expected]int64{}, latest: map[Latest]entry.Entry{}}
 	h.add(entry.Tick{Now: h.now}) // as a leader begins: claims take no time before it for one
-	h.latest[Latest{Kind: entry.KindTick}] = entry.Tick{Now: h.now}
+	h.latest[Latest{Kind: 't'}] = entry.Tick{Now: h.now}
 	h.claims.tick(entry.Tick{Now: h.now})
 	h.add(entry.Adopted{Number: 2})
-	h.latest[Latest{Kind: entry.KindAdopted}] = entry.Adopted{Number: 2}
+	h.latest[Latest{Kind: 'a'}] = entry.Adopted{Number: 2}
 	for shape := range int32(3) {
 		h.shaped(entry.Shaped{Shape: shape, Need: job.Requirements{Cores: int(1 + shape)}})
 	}
@@ -63,7 +63,7 @@ func (h *history) nth() int64 { return Nth(h.fixture.last.Seq+1, len(h.batch)) }
 
 func (h *history) shaped(e entry.Shaped) {
 	h.add(e)
-	h.latest[Latest{Kind: entry.KindShaped, Key: int64(e.Shape)}] = e
+	h.latest[Latest{Kind: 'h', Key: int64(e.Shape)}] = e
 }
 
 func userOf(task int64) string { return fmt.Sprintf("user-%d", task%2) }
@@ -304,7 +304,7 @@ func (h *history) end(r *rapid.T) {
 		return
 	}
 	j := h.jobs[id]
-	e := entry.Ended{Job: id, Attempt: j.lease.Attempt, Outcome: rapid.SampledFrom(outcomes[:]).Draw(r, "outcome"),
+	e := entry.Ended{Job: id, Attempt: j.lease.Attempt, Outcome: rapid.SampledFrom([]entry.Outcome{entry.Finished, entry.Failed, entry.Lost, entry.Cancelled, entry.Returned}).Draw(r, "outcome"),
 		Next:     rapid.SampledFrom([]entry.Next{entry.Over, entry.Over, entry.Undone, entry.Again, entry.Waits}).Draw(r, "next"),
 		ExitCode: int32(rapid.IntRange(-1, 255).Draw(r, "code")), CPUMilli: rapid.Int64Range(0, 1e9).Draw(r, "cpu"),
 		MemoryMB: rapid.Int64Range(0, 1e6).Draw(r, "memory")}
@@ -340,44 +340,44 @@ func (h *history) other(r *rapid.T) {
 	case 5:
 		e := entry.Capped{Capacities: []entry.Capacity{{Name: "db", Units: rapid.Int64Range(0, 9).Draw(r, "units")}}}
 		h.add(e)
-		h.latest[Latest{Kind: entry.KindCapped}] = e
+		h.latest[Latest{Kind: 'C'}] = e
 	case 6:
 		e := entry.Reported{Name: rapid.SampledFrom([]string{"db", "table:a"}).Draw(r, "name"), Queue: shares.QueueID(rapid.IntRange(0, 1).Draw(r, "queue")), At: h.now}
 		h.add(e)
-		h.latest[Latest{Kind: entry.KindReported, Key: int64(e.Queue), Name: e.Name}] = e
+		h.latest[Latest{Kind: 'r', Key: int64(e.Queue), Name: e.Name}] = e
 	case 7:
 		e := entry.Holed{Queue: shares.QueueID(rapid.IntRange(1, 2).Draw(r, "queue")), Is: rapid.Bool().Draw(r, "is")}
 		h.add(e)
-		h.latest[Latest{Kind: entry.KindHoled, Key: int64(e.Queue)}] = e
+		h.latest[Latest{Kind: 'H', Key: int64(e.Queue)}] = e
 	case 8:
 		e := entry.Owed{Pool: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "pool"), Share: 1, Units: 1000}
 		h.add(e)
-		h.latest[Latest{Kind: entry.KindOwed, Key: 1, Name: e.Pool}] = e
+		h.latest[Latest{Kind: 'O', Key: 1, Name: e.Pool}] = e
 	case 9:
 		e := entry.Stood{Pool: rapid.SampledFrom([]string{"", "a"}).Draw(r, "pool"), Shares: []entry.Standing{{Share: 1, Lag: rapid.Float64().Draw(r, "lag"), Grant: 1 << 63}}}
 		h.add(e)
-		h.latest[Latest{Kind: entry.KindStood, Name: e.Pool}] = e
+		h.latest[Latest{Kind: 'S', Name: e.Pool}] = e
 	case 0:
 		e := entry.Tick{Now: h.now}
 		h.add(e)
 		h.claims.tick(e)
-		h.latest[Latest{Kind: entry.KindTick}] = e
+		h.latest[Latest{Kind: 't'}] = e
 	case 1:
 		e := entry.Leader{Address: rapid.SampledFrom([]string{"a:1", "b:2"}).Draw(r, "address")}
 		h.add(e)
-		h.latest[Latest{Kind: entry.KindLeader}] = e
+		h.latest[Latest{Kind: 'L'}] = e
 	case 10: // nothing follows from them
 		h.add(entry.Wished{By: 2})
 		h.add(entry.Heard{Jobs: []int64{1}})
 	case 2:
 		e := entry.Polled{Queue: shares.QueueID(rapid.IntRange(1, 2).Draw(r, "queue")), Is: rapid.Bool().Draw(r, "is")}
 		h.add(e)
-		h.latest[Latest{Kind: entry.KindPolled, Key: int64(e.Queue)}] = e
+		h.latest[Latest{Kind: 'p', Key: int64(e.Queue)}] = e
 	case 3:
 		e := entry.Adopted{Number: rapid.Int64Range(1, 1<<62).Draw(r, "number")}
 		h.add(e)
 		h.claims.adopt(e.Number)
-		h.latest[Latest{Kind: entry.KindAdopted}] = e
+		h.latest[Latest{Kind: 'a'}] = e
 	default:
 		e := entry.Expected{Share: shares.ShareID(rapid.IntRange(1, 2).Draw(r, "share")), Shape: int32(rapid.IntRange(0, 2).Draw(r, "shape")),
 			Jobs: rapid.Int64Range(0, 20).Draw(r, "jobs"), More: rapid.Bool().Draw(r, "more")}
@@ -522,7 +522,8 @@ func (h *history) usage(s *Sums) (nodes []Usage) {
 				}
 				if isLast && hour.Equal(last) {
 					u.CPUMilli = a.CPUMilli
-					u.Outcomes[slices.Index(outcomes[:], a.Outcome)]++
+					*map[entry.Outcome]*int64{entry.Finished: &u.Finished, entry.Failed: &u.Failed, entry.Lost: &u.Lost, entry.Cancelled: &u.Cancelled,
+						entry.Returned: &u.Returned}[a.Outcome]++
 				}
 				if u == (Usage{}) && ms == 0 {
 					continue

@@ -10,28 +10,36 @@ import (
 
 // Needs is what a step has to know of the tables.
 type Needs struct {
-	EndedJobs     []int64 // that end, with a lease from before the step
-	EndedAttempts []int32 // of these
-	Jobs          []int64 // others with such a lease that start or are revoked
-	Lows          []int64 // spans of ids, disjoint and in order: the ranges that have one of them are needed
-	Highs         []int64
-	All           []int64 // tasks all of whose ranges are needed
-	Tasks         []int64 // whose users are needed: of the step's grants
-	Named         []int64 // whose Tasks are needed
-	Verbs         []int64 // of them, those whose leases need to be counted
-	Shapes        []int32
-	Moves         []Move // of the step's entries.Moved
-	Claims        ClaimNeeds
+	Ended  []LeaseName // that end, from before the step
+	Jobs   []int64     // others with such a lease that start or are revoked
+	Spans  []Span      // of ids, disjoint and in order: the ranges that have one of them are needed
+	All    []int64     // tasks all of whose ranges are needed
+	Tasks  []int64     // whose users are needed: of the step's grants
+	Named  []int64     // whose Tasks are needed
+	Verbs  []int64     // of them, those whose leases need to be counted
+	Shapes []int32
+	Moves  []Move // of the step's entries.Moved
+	Claims ClaimNeeds
+}
+
+// LeaseName tells a lease from those of other jobs and attempts.
+type LeaseName struct {
+	Job     int64
+	Attempt int32
 }
 
 // ClaimNeeds says which claims a step may change: those that are named, that jobs hold, or that time or a site ends.
 type ClaimNeeds struct {
 	IDs     []int64
-	Lows    []int64 // spans of ids of jobs
-	Highs   []int64
-	Tasks   []int64   // whose jobs these are; 0: whoever's
-	Tick    time.Time // the newest; zero: none
-	Adopted bool      // templates may be there that were missing
+	Spans   []ClaimSpan // of ids of jobs
+	Tick    time.Time   // the newest; zero: none
+	Adopted bool        // templates may be there that were missing
+}
+
+// ClaimSpan is jobs of a task; 0: of any.
+type ClaimSpan struct {
+	Span
+	Task int64
 }
 
 // needs are Needs in the making.
@@ -43,9 +51,10 @@ type needs struct {
 	verbs   map[int64]bool
 	all     map[int64]bool
 	shapes  map[int32]bool
-	spans   []Range
-	jobs    []Range // that may hold claims
-	nth     int64
+	spans   []Span
+	jobs    []Span // that may hold claims
+	nth     int64  // of the entry at hand
+	at      time.Time
 }
 
 // near is how far apart two ids may be to be looked for together.
@@ -60,21 +69,15 @@ func NeedsOf(batches []entry.Batch) Needs {
 		all: map[int64]bool{}}
 	for _, b := range batches {
 		for i, e := range b.Entries {
-			n.nth = Nth(b.Seq, i)
+			n.nth, n.at = Nth(b.Seq, i), b.At
 			n.entry(e)
-			n.claim(e)
-		}
-		for i := range n.Moves {
-			if n.Moves[i].At.IsZero() {
-				n.Moves[i].At = b.At
-			}
 		}
 	}
 	n.Tasks, n.Shapes, n.Named, n.Verbs, n.All = wanted(n.tasks), wanted(n.shapes), wanted(n.named), wanted(n.verbs), wanted(n.all)
-	n.Lows, n.Highs = joined(n.spans)
-	lows, highs := joined(n.jobs)
-	n.Claims.Lows, n.Claims.Highs = append(n.Claims.Lows, lows...), append(n.Claims.Highs, highs...)
-	n.Claims.Tasks = append(n.Claims.Tasks, make([]int64, len(lows))...)
+	n.Spans = joined(n.spans)
+	for _, s := range joined(n.jobs) {
+		n.Claims.Spans = append(n.Claims.Spans, ClaimSpan{Span: s})
+	}
 	return n.Needs
 }
 
@@ -95,7 +98,7 @@ func (n *needs) entry(e entry.Entry) {
 			n.shapes[e.Shape] = true
 		}
 		n.touch(e.Job, e.Job)
-		n.jobs = append(n.jobs, Range{Low: e.Job, High: e.Job})
+		n.jobs = append(n.jobs, Span{Low: e.Job, High: e.Job})
 	case entry.Started:
 		n.change(e.Job, e.Attempt)
 	case entry.Lasting:
@@ -104,12 +107,12 @@ func (n *needs) entry(e entry.Entry) {
 		n.change(e.Job, e.Attempt)
 	case entry.Ended:
 		if n.granted[e.Job] != e.Attempt {
-			n.EndedJobs, n.EndedAttempts = append(n.EndedJobs, e.Job), append(n.EndedAttempts, e.Attempt)
+			n.Ended = append(n.Ended, LeaseName{e.Job, e.Attempt})
 		}
 		if !e.Next.Final() {
 			n.touch(e.Job, e.Job)
 		}
-		n.jobs = append(n.jobs, Range{Low: e.Job, High: e.Job})
+		n.jobs = append(n.jobs, Span{Low: e.Job, High: e.Job})
 	case entry.Shaped:
 		if _, ok := n.shapes[e.Shape]; !ok {
 			n.shapes[e.Shape] = false
@@ -119,6 +122,7 @@ func (n *needs) entry(e entry.Entry) {
 	}
 }
 
+// verb notes what entries are about that people and rules want, or claims.
 func (n *needs) verb(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Paused:
@@ -133,25 +137,19 @@ func (n *needs) verb(e entry.Entry) {
 		n.rangeOf(e.Task, e.Low, e.High)
 	case entry.Moved:
 		n.rangeOf(e.Task, e.Low, e.High)
-		n.Moves = append(n.Moves, Move{Nth: n.nth, Task: e.Task, Low: e.Low, High: e.High, From: e.From, Share: e.Share, Running: e.Running})
-	}
-}
-
-// claim notes which claims an entry names.
-func (n *needs) claim(e entry.Entry) {
-	switch e := e.(type) {
+		n.Moves = append(n.Moves, Move{Nth: n.nth, At: n.at, Task: e.Task, Low: e.Low, High: e.High, From: e.From, Share: e.Share, Running: e.Running})
 	case entry.Claimed:
 		n.Claims.IDs = append(n.Claims.IDs, e.Claim)
 	case entry.Unclaimed:
 		n.Claims.IDs = append(n.Claims.IDs, e.Claim)
 	case entry.Joined:
 		n.Claims.IDs = append(n.Claims.IDs, e.Claims...)
-		n.jobs = append(n.jobs, Range{Low: e.Low, High: e.High})
+		n.jobs = append(n.jobs, Span{Low: e.Low, High: e.High})
 	case entry.Dropped:
 		if e.Claim != 0 {
 			n.Claims.IDs = append(n.Claims.IDs, e.Claim)
 		} else {
-			n.jobs = append(n.jobs, Range{Low: e.Low, High: e.High})
+			n.jobs = append(n.jobs, Span{Low: e.Low, High: e.High})
 		}
 	case entry.Tick:
 		if e.Now.After(n.Claims.Tick) {
@@ -177,13 +175,12 @@ func (n *needs) rangeOf(task, low, high int64) {
 	} else {
 		n.touch(low, high)
 	}
-	n.Claims.Lows, n.Claims.Highs = append(n.Claims.Lows, low), append(n.Claims.Highs, high)
-	n.Claims.Tasks = append(n.Claims.Tasks, task)
+	n.Claims.Spans = append(n.Claims.Spans, ClaimSpan{Span{Low: low, High: high}, task})
 }
 
 // touch needs the ranges of these ids and their neighbours.
 func (n *needs) touch(low, high int64) {
-	n.spans = append(n.spans, Range{Low: low - 1, High: high + 1})
+	n.spans = append(n.spans, Span{Low: low - 1, High: high + 1})
 }
 
 func wanted[K comparable](all map[K]bool) (keys []K) {
@@ -196,14 +193,14 @@ func wanted[K comparable](all map[K]bool) (keys []K) {
 }
 
 // joined makes one span of those that overlap or are near each other.
-func joined(spans []Range) (lows, highs []int64) {
-	slices.SortFunc(spans, func(a, b Range) int { return cmp.Compare(a.Low, b.Low) })
-	for _, r := range spans {
-		if last := len(highs) - 1; last >= 0 && r.Low <= highs[last]+near {
-			highs[last] = max(highs[last], r.High)
+func joined(spans []Span) (apart []Span) {
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Low, b.Low) })
+	for _, s := range spans {
+		if last := len(apart) - 1; last >= 0 && s.Low <= apart[last].High+near {
+			apart[last].High = max(apart[last].High, s.High)
 			continue
 		}
-		lows, highs = append(lows, r.Low), append(highs, r.High)
+		apart = append(apart, s)
 	}
-	return lows, highs
+	return apart
 }

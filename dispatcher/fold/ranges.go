@@ -63,52 +63,37 @@ func (s ranges) find(id int64) (Range, bool) {
 
 // take removes the ids from low to high of those ranges that fit, and returns what it removed.
 func (s *ranges) take(low, high int64, fits func(Range) bool) (taken []Range) {
-	i := s.from(low)
-	end := i
-	var two [2]Range // a job that is taken out of a range leaves two at the most
-	left := two[:0]
-	for ; end < len(*s) && (*s)[end].Low <= high; end++ {
-		r := (*s)[end]
-		if !fits(r) {
-			left = append(left, r)
-			continue
-		}
-		cut := Range{max(r.Low, low), min(r.High, high), r.Like}
-		taken = append(taken, cut)
-		if r.Low < cut.Low {
-			left = append(left, Range{r.Low, cut.Low - 1, r.Like})
-		}
-		if cut.High < r.High {
-			left = append(left, Range{cut.High + 1, r.High, r.Like})
-		}
-	}
-	if len(taken) > 0 {
-		*s = slices.Replace(*s, i, end, left...)
-	}
-	return taken
+	return s.cut(low, high, fits, func(Like) (Like, bool) { return Like{}, false })
 }
 
-// turn makes the ids from low to high of those ranges that fit alike to something else, and returns what they were. However many
-// they are, it goes over them once.
+// turn makes the ids from low to high of those ranges that fit alike to something else, and returns what they were.
 func (s *ranges) turn(low, high int64, fits func(Range) bool, into func(Like) Like) (was []Range) {
+	return s.cut(low, high, fits, func(l Like) (Like, bool) { return into(l), true })
+}
+
+// cut is take or turn, as into says what is left. However many ranges they are, it goes over them once.
+func (s *ranges) cut(low, high int64, fits func(Range) bool, into func(Like) (left Like, ok bool)) (was []Range) {
 	first := s.from(low)
 	start := max(0, first-1) // the neighbours may be alike then
-	var now ranges
+	var few [4]Range         // a job that is taken out of a range leaves two and the neighbours
+	now := ranges(few[:0])
 	end := start
 	for ; end < len(*s) && (end <= first || (*s)[end-1].Low <= high); end++ {
 		r := (*s)[end]
 		if r.High < low || r.Low > high || !fits(r) {
-			now.push(r)
+			now = now.with(r)
 			continue
 		}
 		cut := Range{max(r.Low, low), min(r.High, high), r.Like}
 		was = append(was, cut)
 		if r.Low < cut.Low {
-			now.push(Range{r.Low, cut.Low - 1, r.Like})
+			now = now.with(Range{r.Low, cut.Low - 1, r.Like})
 		}
-		now.push(Range{cut.Low, cut.High, into(r.Like)})
+		if left, ok := into(r.Like); ok {
+			now = now.with(Range{cut.Low, cut.High, left})
+		}
 		if cut.High < r.High {
-			now.push(Range{cut.High + 1, r.High, r.Like})
+			now = now.with(Range{cut.High + 1, r.High, r.Like})
 		}
 	}
 	if len(was) > 0 {
@@ -117,13 +102,13 @@ func (s *ranges) turn(low, high int64, fits func(Range) bool, into func(Like) Li
 	return was
 }
 
-// push adds a range behind all others.
-func (s *ranges) push(r Range) {
-	if last := len(*s) - 1; last >= 0 && (*s)[last].Like == r.Like && (*s)[last].High+1 == r.Low {
-		(*s)[last].High = r.High
-		return
+// with adds a range behind all others.
+func (s ranges) with(r Range) ranges {
+	if last := len(s) - 1; last >= 0 && s[last].Like == r.Like && s[last].High+1 == r.Low {
+		s[last].High = r.High
+		return s
 	}
-	*s = append(*s, r)
+	return append(s, r)
 }
 
 // add puts a range in, one with neighbours that are alike. It takes the ids from whatever had them before, and returns that.

@@ -1,13 +1,16 @@
 package fold
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -19,12 +22,12 @@ var binaryRows = pgx.QueryResultFormats{pgx.BinaryFormatCode}
 type row struct {
 	columns [][]byte
 	names   map[string]string // texts that came before: pilots and nodes have many leases
-	broken  bool
+	err     error
 }
 
 func (r *row) next(size int) []byte {
 	if len(r.columns) == 0 || size > 0 && len(r.columns[0]) != size {
-		r.broken = true
+		r.fail(errRow)
 		return make([]byte, size)
 	}
 	c := r.columns[0]
@@ -32,10 +35,14 @@ func (r *row) next(size int) []byte {
 	return c
 }
 
+func (r *row) fail(err error) { r.err = cmp.Or(r.err, err) }
+
 func (r *row) int64() int64 { return int64(binary.BigEndian.Uint64(r.next(8))) }
 func (r *row) int32() int32 { return int32(binary.BigEndian.Uint32(r.next(4))) }
 func (r *row) char() byte   { return r.next(1)[0] }
 func (r *row) id() entry.ID { return entry.ID(r.next(16)) }
+
+var errRow = errors.New("a row is not as this version has it")
 
 // epoch2000 is the zero of PostgreSQL's clock.
 const epoch2000 = 946_684_800_000_000
@@ -88,15 +95,34 @@ func (r *row) idle() (v Range) {
 	return v
 }
 
-// each calls fn with every row and closes rows.
-func each(rows pgx.Rows, fn func(*row)) error {
+// askAll calls fn with every row of a statement without arguments.
+func askAll(ctx context.Context, db pg.DB, name string, fn func(*row)) error {
+	return ask(ctx, db, name, pg.Args{}, fn)
+}
+
+// askOf asks for rows by their ids.
+func askOf(ctx context.Context, db pg.DB, name string, ids []int64, fn func(*row)) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return ask(ctx, db, name, pg.Args{"ids": ids}, fn)
+}
+
+// ask calls fn with every row that a statement returns.
+func ask(ctx context.Context, db pg.DB, name string, args pgx.QueryRewriter, fn func(*row)) error {
+	rows, err := db.Query(ctx, query[name], binaryRows, args)
+	if err != nil {
+		return err
+	}
 	defer rows.Close()
 	r := &row{names: map[string]string{}}
 	for rows.Next() {
 		r.columns = rows.RawValues()
-		fn(r)
-		if r.broken || len(r.columns) > 0 {
-			return fmt.Errorf("a row of %d columns is not as this version has it", len(rows.FieldDescriptions()))
+		if fn(r); len(r.columns) > 0 {
+			r.fail(errRow)
+		}
+		if r.err != nil {
+			return r.err
 		}
 	}
 	return rows.Err()

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -45,7 +46,7 @@ type Over struct {
 
 // Known is what the tables say about what a step names.
 type Known struct {
-	Leases map[int64]Lease  // by job: those of Needs.EndedJobs and Needs.Jobs
+	Leases map[int64]Lease  // by job: those of Needs.Ended and Needs.Jobs
 	Ranges []Range          // at least those with ids of the spans of Needs, in any order, maybe twice
 	Users  map[int64]string // by task: of Needs.Tasks and of the leases
 	Cores  map[int32]int64  // by shape: of Needs.Shapes and of the leases
@@ -105,7 +106,6 @@ const (
 // step folds batches into the rows that it was given.
 type step struct {
 	at      time.Time
-	seq     int64
 	nth     int64 // of the entry at hand
 	before  ranges
 	ranges  ranges
@@ -113,8 +113,6 @@ type step struct {
 	known   Known
 	tasks   Tasks
 	claims  *claims
-	users   map[int64]string // of tasks that are enqueued in the step
-	cores   map[int32]int64  // of shapes that are told in the step
 	history []Attempt
 	ended   []int64
 	over    []Over
@@ -138,7 +136,7 @@ func Nth(seq int64, index int) int64 { return seq<<nthBits + min(int64(index), 1
 // nthBits has room for a million entries a batch; those behind share the last Nth.
 const nthBits = 20
 
-// Build returns what the batches make of the tables. It does not change what is known, nor keep it.
+// Build returns what the batches make of the tables. It does not change what is known, nor keep it; Users and Cores learn what entries tell.
 func Build(batches []entry.Batch, known Known) Changes {
 	s := newStep(known)
 	for _, b := range batches {
@@ -148,7 +146,7 @@ func Build(batches []entry.Batch, known Known) Changes {
 }
 
 func newStep(known Known) *step {
-	s := &step{known: known, live: make(map[int64]*lease, len(known.Leases)), users: map[int64]string{}, cores: map[int32]int64{},
+	s := &step{known: known, live: make(map[int64]*lease, len(known.Leases)),
 		sums: newSums(), waited: map[shareShape]*Expected{}, latest: map[Latest]string{}, tasks: known.Tasks.clone()}
 	for job, l := range known.Leases {
 		s.live[job] = &lease{Lease: l}
@@ -165,7 +163,7 @@ func newStep(known Known) *step {
 }
 
 func (s *step) batch(b entry.Batch) {
-	s.at, s.seq = b.At, b.Seq
+	s.at = b.At
 	for i, e := range b.Entries {
 		s.nth = Nth(b.Seq, i)
 		s.apply(e)
@@ -218,7 +216,7 @@ func (s *step) told(e entry.Entry) {
 	key := Latest{Kind: entry.KindOf(e)}
 	switch e := e.(type) {
 	case entry.Shaped:
-		s.cores[e.Shape] = int64(e.Need.Cores)
+		s.known.Cores[e.Shape] = int64(e.Need.Cores)
 		key.Key = int64(e.Shape)
 	case entry.Polled:
 		key.Key = int64(e.Queue)
@@ -253,25 +251,20 @@ func (s *step) misfit(format string, args ...any) {
 }
 
 func (s *step) enqueued(e entry.Enqueued) {
-	s.users[e.Task] = e.User
-	s.sums.tasks.of(e.Task).user = e.User
+	s.known.Users[e.Task] = e.User
+	s.sums.task(e.Task).User = e.User
 	if e.Attempt > 1 {
 		s.back(e)
 		return
 	}
-	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.ready(e.Task)}}) {
+	for _, r := range s.add(Range{e.Low, e.High, Like{e.Task, e.Place, e.Share, e.Shape, e.Attempt, s.tasks.of(e.Task).ready()}}) {
 		s.misfit("jobs %d to %d are enqueued, of which %d to %d were %c of task %d", e.Low, e.High, r.Low, r.High, r.State, r.Task)
 	}
 	s.waitedOf(e.Share, e.Shape).add(-e.Jobs())
 }
 
 func (s *step) waitedOf(share shares.ShareID, shape int32) *Expected {
-	w := s.waited[shareShape{share, shape}]
-	if w == nil {
-		w = &Expected{Share: share, Shape: shape}
-		s.waited[shareShape{share, shape}] = w
-	}
-	return w
+	return of(s.waited, shareShape{share, shape}, Expected{Share: share, Shape: shape})
 }
 
 func (s *step) expected(e entry.Expected) {
@@ -287,7 +280,7 @@ func (s *step) expected(e entry.Expected) {
 func (s *step) back(e entry.Enqueued) {
 	waits := func(r Range) bool { return r.State == Waiting && r.Task == e.Task && r.Attempt == e.Attempt }
 	for _, r := range s.take(e.Low, e.High, waits) {
-		r.Shape, r.State = e.Shape, s.tasks.ready(e.Task)
+		r.Shape, r.State = e.Shape, s.tasks.of(e.Task).ready()
 		s.add(r)
 	}
 }
@@ -308,9 +301,11 @@ func (s *step) granted(e entry.Granted) {
 	}
 	s.take(e.Job, e.Job, func(Range) bool { return true })
 	s.live[e.Job] = &lease{Lease: Lease{Granted: e, Nth: s.nth, GrantedAt: s.at, StartDelayMS: -1}, isNew: true}
-	s.tasks.Held[e.Task]++
+	s.tasks.of(e.Task).Held++
 	s.sums.hold(e, +1)
-	s.sums.tasks.of(e.Task).begun(s.at)
+	if t := s.sums.task(e.Task); t.BegunUS == 0 {
+		t.BegunUS = s.at.UnixMicro()
+	}
 }
 
 // lease is that of an attempt; nil, and told as odd, when it has none.
@@ -331,7 +326,8 @@ func (s *step) end(e entry.Ended) {
 	if err := s.claims.end(e, s.at); err != nil {
 		s.misfit("end of job %d attempt %d: %v", e.Job, e.Attempt, err)
 	}
-	now := l.now(s.tasks.Moves[l.Task])
+	task := s.tasks.of(l.Task)
+	now := l.now(task.Moves)
 	a := Attempt{Lease: l.Lease, EndedAt: s.at, Outcome: e.Outcome, State: stateAfter(e), ExitCode: e.ExitCode,
 		CPUMilli: min(max(0, e.CPUMilli), mostCPUMilli), MemoryMB: int32(min(max(0, e.MemoryMB), mostMemoryMB))}
 	a.Share = now.payer
@@ -341,16 +337,16 @@ func (s *step) end(e entry.Ended) {
 		s.ended = append(s.ended, e.Job)
 	}
 	s.sums.hold(a.Granted, -1)
-	s.sums.end(a, cost{either(s.cores, s.known.Cores, l.Shape), either(s.users, s.known.Users, l.Task), now.pieces})
+	s.sums.end(a, s.known.Cores[l.Shape], s.known.Users[l.Task], now.pieces)
 	switch a.State {
 	case Ready, Waiting:
 		like := Like{l.Task, now.place, now.share, l.Shape, l.Attempt + 1, a.State}
 		if like.State == Ready {
-			like.State = s.tasks.ready(l.Task)
+			like.State = task.ready()
 		}
 		s.add(Range{e.Job, e.Job, like})
 	}
-	s.tasks.release(l.Task)
+	task.release()
 }
 
 // stateAfter is where a job stands after an attempt.
@@ -391,10 +387,35 @@ func delay(from, to time.Time) int32 {
 	return int32(min(max(0, to.Sub(from).Milliseconds()), 1<<31-1))
 }
 
-// either is the value of a key in the first map that has it.
-func either[K comparable, V any](first, second map[K]V, key K) V {
-	if v, ok := first[key]; ok {
-		return v
+func byHigh(a, b Range) int { return cmp.Compare(a.High, b.High) }
+
+func byJob(a, b Lease) int { return cmp.Compare(a.Job, b.Job) }
+
+// changes are what the step has made, each list in an order that has its rows and their index entries side by side.
+func (s *step) changes() Changes {
+	c := Changes{Ended: s.ended, History: s.history, Over: s.over, Ranges: changes(s.before, s.ranges), Odd: s.odd, Odds: s.odds, Sums: s.sums.list(),
+		Tasks: s.tasks.since(s.known.Tasks), Claims: s.claims.changes()}
+	for _, l := range s.live {
+		switch {
+		case l.isNew:
+			c.Granted = append(c.Granted, l.Lease)
+		case l.altered:
+			c.Altered = append(c.Altered, l.Lease)
+		}
 	}
-	return second[key]
+	slices.SortFunc(c.Granted, byJob)
+	slices.SortFunc(c.Altered, byJob)
+	slices.Sort(c.Ended)
+	slices.SortFunc(c.History, func(a, b Attempt) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	c.Expected = sorted(s.waited, func(a, b Expected) int { return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape)) })
+	for l, text := range s.latest {
+		l.Entry = text
+		c.Latest = append(c.Latest, l)
+	}
+	slices.SortFunc(c.Latest, func(a, b Latest) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Name, b.Name))
+	})
+	return c
 }

@@ -67,11 +67,9 @@ type Usage struct {
 	UnitMS   int64 // thousandths of units times milliseconds
 	WastedMS int64 // SlotMS of attempts that failed, were lost or returned
 	CPUMilli int64
-	Outcomes [5]int64 // in the order of outcomes
-}
 
-// outcomes are in the order of Usage.Outcomes.
-var outcomes = [5]entry.Outcome{entry.Finished, entry.Failed, entry.Lost, entry.Cancelled, entry.Returned}
+	Finished, Failed, Lost, Cancelled, Returned int64 // attempts
+}
 
 // Sums are what a step adds to the tables of counts and usage, in the order of their keys.
 type Sums struct {
@@ -93,53 +91,19 @@ type shareQueue struct {
 	queue shares.QueueID
 }
 
-// task is what a step adds to a TaskCount.
-type task struct {
-	user    string
-	held    int64
-	state   map[State]int64
-	begunUS int64
-	overUS  int64
-}
-
-// begun notes a grant.
-func (t *task) begun(at time.Time) {
-	if t.begunUS == 0 {
-		t.begunUS = at.UnixMicro()
-	}
-}
-
-// finish counts jobs that are over.
-func (t *task) finish(state State, jobs int64, at time.Time) {
-	t.state[state] += jobs
-	t.overUS = at.UnixMicro()
-}
-
-type taskSums map[int64]*task
-
-func (s taskSums) of(id int64) *task {
-	t := s[id]
-	if t == nil {
-		t = &task{state: map[State]int64{}}
-		s[id] = t
-	}
-	return t
-}
-
-type usages map[UsageKey]*Usage
-
-func (u usages) of(key UsageKey) *Usage {
-	v := u[key]
+// of is what a map has for a key, or gets.
+func of[K comparable, V any](m map[K]*V, key K, fresh V) *V {
+	v := m[key]
 	if v == nil {
-		v = &Usage{UsageKey: key}
-		u[key] = v
+		v = new(V)
+		*v, m[key] = fresh, v
 	}
 	return v
 }
 
 // sums are Sums in the making.
 type sums struct {
-	tasks  taskSums
+	tasks  map[int64]*TaskCount
 	shares map[shareQueue]*ShareCount
 	ends   map[EndCount]int64 // whose N is 0
 	hours  usages
@@ -147,69 +111,87 @@ type sums struct {
 	byTask usages
 }
 
+type usages map[UsageKey]*Usage
+
+func (u usages) of(key UsageKey) *Usage { return of(u, key, Usage{UsageKey: key}) }
+
 func newSums() sums {
-	return sums{taskSums{}, map[shareQueue]*ShareCount{}, map[EndCount]int64{}, usages{}, usages{}, usages{}}
+	return sums{map[int64]*TaskCount{}, map[shareQueue]*ShareCount{}, map[EndCount]int64{}, usages{}, usages{}, usages{}}
 }
 
-func (s *sums) share(key shareQueue) *ShareCount {
-	c := s.shares[key]
-	if c == nil {
-		c = &ShareCount{Share: key.share, Shape: key.shape, Queue: key.queue}
-		s.shares[key] = c
+func (s *sums) task(id int64) *TaskCount { return of(s.tasks, id, TaskCount{Task: id}) }
+
+func (s *sums) share(share shares.ShareID, shape int32, queue shares.QueueID) *ShareCount {
+	return of(s.shares, shareQueue{shareShape{share, shape}, queue}, ShareCount{Share: share, Shape: shape, Queue: queue})
+}
+
+// count counts jobs in a state.
+func (t *TaskCount) count(state State, jobs int64) {
+	switch state {
+	case Ready:
+		t.Ready += jobs
+	case Paused:
+		t.Paused += jobs
+	case Waiting:
+		t.Waiting += jobs
+	case Finished:
+		t.Finished += jobs
+	case Failed:
+		t.Failed += jobs
+	case Cancelled:
+		t.Cancelled += jobs
 	}
-	return c
+}
+
+// finish counts jobs that are over.
+func (t *TaskCount) finish(state State, jobs int64, at time.Time) {
+	t.count(state, jobs)
+	t.OverUS = at.UnixMicro()
 }
 
 // idle counts jobs that came (+1) to a range or went (-1).
 func (s *sums) idle(r Range, sign int64) {
-	s.tasks.of(r.Task).state[r.State] += sign * r.Jobs()
+	s.task(r.Task).count(r.State, sign*r.Jobs())
 	if r.State == Ready {
-		s.share(shareQueue{shareShape: shareShape{r.Share, r.Shape}}).Ready += sign * r.Jobs()
+		s.share(r.Share, r.Shape, 0).Ready += sign * r.Jobs()
 	}
 }
 
 // hold counts a lease that came (+1) or went (-1).
 func (s *sums) hold(g entry.Granted, sign int64) {
-	s.tasks.of(g.Task).held += sign
-	c := s.share(shareQueue{shareShape{g.Share, g.Shape}, g.Queue})
+	s.task(g.Task).Held += sign
+	c := s.share(g.Share, g.Shape, g.Queue)
 	c.Held += sign
 	c.Units += shares.Units(sign) * g.Units
 }
 
-// cost is what usage depends on beside the attempt.
-type cost struct {
-	cores  int64
-	user   string
-	pieces []piece // who was charged before the share of the attempt
-}
-
-// end counts an attempt that ended.
-func (s *sums) end(a Attempt, c cost) {
+// end counts an attempt that ended; pieces say who was charged before its share.
+func (s *sums) end(a Attempt, cores int64, user string, pieces []piece) {
 	begin, end := a.GrantedAt.UnixMilli(), a.EndedAt.UnixMilli()
 	end = max(begin, end)
 	s.ends[EndCount{HourMS: floor(end, hourMS), Share: a.Share, Shape: a.Shape, Queue: a.Queue, Outcome: a.Outcome, State: a.State}]++
 	if a.State.Final() {
-		s.tasks.of(a.Task).finish(a.State, 1, a.EndedAt)
+		s.task(a.Task).finish(a.State, 1, a.EndedAt)
 	}
-	for _, p := range c.pieces {
+	for _, p := range pieces {
 		part := a
 		part.Share = p.payer
 		until := max(begin, p.until.UnixMilli())
-		s.spend(part, c, begin, until)
+		s.spend(part, cores, user, begin, until)
 		begin = until
 	}
 	last, hour := a.usage(0, 0), floor(end, hourMS)
 	last.over(a)
-	s.spend(a, c, begin, end)
-	s.use(a, c.user, hour, last)
+	s.spend(a, cores, user, begin, end)
+	s.use(a, user, hour, last)
 }
 
 // spend counts what an attempt costs its share from begin to end.
-func (s *sums) spend(a Attempt, c cost, begin, end int64) {
+func (s *sums) spend(a Attempt, cores int64, user string, begin, end int64) {
 	for at := begin; at < end; {
 		hour := floor(at, hourMS)
 		until := min(end, hour+hourMS)
-		s.use(a, c.user, hour, a.usage(c.cores, until-at))
+		s.use(a, user, hour, a.usage(cores, until-at))
 		at = until
 	}
 }
@@ -234,8 +216,17 @@ func (a Attempt) usage(cores, ms int64) Usage {
 // over counts the end of an attempt.
 func (u *Usage) over(a Attempt) {
 	u.CPUMilli = a.CPUMilli
-	if i := slices.Index(outcomes[:], a.Outcome); i >= 0 {
-		u.Outcomes[i] = 1
+	switch a.Outcome {
+	case entry.Finished:
+		u.Finished = 1
+	case entry.Failed:
+		u.Failed = 1
+	case entry.Lost:
+		u.Lost = 1
+	case entry.Cancelled:
+		u.Cancelled = 1
+	case entry.Returned:
+		u.Returned = 1
 	}
 }
 
@@ -253,32 +244,29 @@ func (u *Usage) add(v Usage) {
 	u.UnitMS += v.UnitMS
 	u.WastedMS += v.WastedMS
 	u.CPUMilli += v.CPUMilli
-	for i, n := range v.Outcomes {
-		u.Outcomes[i] += n
-	}
+	u.Finished += v.Finished
+	u.Failed += v.Failed
+	u.Lost += v.Lost
+	u.Cancelled += v.Cancelled
+	u.Returned += v.Returned
 }
 
 // floor is the begin of the hour or day of a Unix time.
 func floor(ms, step int64) int64 { return ms - ms%step }
 
+// none says whether it counts nothing.
+func (t TaskCount) none() bool { return t == TaskCount{Task: t.Task} }
+
+func (c ShareCount) none() bool { return c.Ready == 0 && c.Held == 0 && c.Units == 0 }
+
 // list has what is not zero, by key: two folders, and the pages of an index, want the same order.
 func (s *sums) list() (l Sums) {
-	for id, t := range s.tasks {
-		c := TaskCount{id, t.user, t.state[Ready], t.state[Paused], t.held, t.state[Waiting], t.state[Finished], t.state[Failed], t.state[Cancelled],
-			t.begunUS, t.overUS}
-		if c != (TaskCount{Task: id}) {
-			l.Tasks = append(l.Tasks, c)
-		}
-	}
-	slices.SortFunc(l.Tasks, func(a, b TaskCount) int { return cmp.Compare(a.Task, b.Task) })
-	for _, c := range s.shares {
-		if c.Ready != 0 || c.Held != 0 || c.Units != 0 {
-			l.Shares = append(l.Shares, *c)
-		}
-	}
-	slices.SortFunc(l.Shares, func(a, b ShareCount) int {
+	l.Tasks = sorted(s.tasks, func(a, b TaskCount) int { return cmp.Compare(a.Task, b.Task) })
+	l.Tasks = slices.DeleteFunc(l.Tasks, TaskCount.none)
+	l.Shares = sorted(s.shares, func(a, b ShareCount) int {
 		return cmp.Or(cmp.Compare(a.Share, b.Share), cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.Queue, b.Queue))
 	})
+	l.Shares = slices.DeleteFunc(l.Shares, ShareCount.none)
 	for c, n := range s.ends {
 		c.N = n
 		l.Ends = append(l.Ends, c)
@@ -291,13 +279,18 @@ func (s *sums) list() (l Sums) {
 	return l
 }
 
-func (u usages) list() (all []Usage) {
-	for _, v := range u {
-		all = append(all, *v)
-	}
-	slices.SortFunc(all, func(a, b Usage) int {
+func (u usages) list() []Usage {
+	return sorted(u, func(a, b Usage) int {
 		return cmp.Or(cmp.Compare(a.AtMS, b.AtMS), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Share, b.Share), cmp.Compare(a.Queue, b.Queue),
 			cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// sorted are the values of a map.
+func sorted[K comparable, V any](m map[K]*V, compare func(a, b V) int) (all []V) {
+	for _, v := range m {
+		all = append(all, *v)
+	}
+	slices.SortFunc(all, compare)
 	return all
 }

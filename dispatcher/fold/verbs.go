@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -35,13 +36,18 @@ type Move struct {
 	Running bool // the leases are charged to Share from At on
 }
 
-// Tasks is what is known of tasks beside their jobs.
-type Tasks struct {
-	Paused map[int64]bool
-	Held   map[int64]int64 // leases: of those that have a row below, or get one
-	Kills  map[int64][]Kill
-	Moves  map[int64][]Move // in the order of Nth
+// Task is what is known of a task beside its jobs.
+type Task struct {
+	Paused bool
+	Held   int64 // leases, where it has rows of the next two, or gets one
+	Kills  []Kill
+	Moves  []Move // in the order of Nth
 }
+
+// Tasks are those by id.
+type Tasks map[int64]*Task
+
+func (ts Tasks) of(id int64) *Task { return of(ts, id, Task{}) }
 
 // TaskChanges are the rows that come and go.
 type TaskChanges struct {
@@ -53,73 +59,54 @@ type TaskChanges struct {
 }
 
 func (ts Tasks) clone() Tasks {
-	c := Tasks{Paused: map[int64]bool{}, Held: map[int64]int64{}, Kills: map[int64][]Kill{}, Moves: map[int64][]Move{}}
-	maps.Copy(c.Paused, ts.Paused)
-	maps.Copy(c.Held, ts.Held)
-	for task, list := range ts.Kills {
-		c.Kills[task] = slices.Clone(list)
-	}
-	for task, list := range ts.Moves {
-		c.Moves[task] = slices.Clone(list)
+	c := Tasks{}
+	for id, t := range ts {
+		c[id] = &Task{t.Paused, t.Held, slices.Clone(t.Kills), slices.Clone(t.Moves)}
 	}
 	return c
 }
 
-// ready is the state of a task's jobs that may be granted as far as they go.
-func (ts Tasks) ready(task int64) State {
-	if ts.Paused[task] {
+// ready is the state of its jobs that may be granted as far as they go.
+func (t *Task) ready() State {
+	if t.Paused {
 		return Paused
 	}
 	return Ready
 }
 
-// release counts a lease of a task as over.
-func (ts Tasks) release(task int64) {
-	if ts.Held[task]--; ts.Held[task] <= 0 {
-		delete(ts.Held, task)
-		delete(ts.Kills, task)
-		delete(ts.Moves, task)
+// release counts a lease as over.
+func (t *Task) release() {
+	if t.Held--; t.Held <= 0 {
+		*t = Task{Paused: t.Paused}
 	}
 }
 
 // since are the changes from before to now.
 func (ts Tasks) since(before Tasks) (c TaskChanges) {
-	for task := range ts.Paused {
-		if !before.Paused[task] {
-			c.Paused = append(c.Paused, task)
+	for _, id := range slices.Sorted(maps.Keys(ts)) {
+		now, was := ts[id], cmp.Or(before[id], &Task{})
+		switch {
+		case now.Paused && !was.Paused:
+			c.Paused = append(c.Paused, id)
+		case was.Paused && !now.Paused:
+			c.Resumed = append(c.Resumed, id)
 		}
+		c.Kills = append(c.Kills, fresh(was.Kills, now.Kills, &c.Settled, func(k Kill) int64 { return k.Nth })...)
+		c.Moves = append(c.Moves, fresh(was.Moves, now.Moves, &c.Settled, func(m Move) int64 { return m.Nth })...)
 	}
-	for task := range before.Paused {
-		if !ts.Paused[task] {
-			c.Resumed = append(c.Resumed, task)
-		}
-	}
-	gone := map[int64]bool{}
-	c.Kills = newRows(before.Kills, ts.Kills, gone, func(k Kill) int64 { return k.Nth })
-	c.Moves = newRows(before.Moves, ts.Moves, gone, func(m Move) int64 { return m.Nth })
-	c.Settled = slices.Sorted(maps.Keys(gone))
-	slices.Sort(c.Paused)
-	slices.Sort(c.Resumed)
 	return c
 }
 
-// newRows are those that were not there before, in their order; gone gets those that are there no more.
-func newRows[R any](before, now map[int64][]R, gone map[int64]bool, nth func(R) int64) (fresh []R) {
-	old := map[int64]bool{}
-	for _, list := range before {
-		for _, r := range list {
-			old[nth(r)], gone[nth(r)] = true, true
+// fresh are the rows that were not there before; gone gets those that are there no more. Both lists are in the order of their Nth.
+func fresh[R any](was, now []R, gone *[]int64, nth func(R) int64) []R {
+	for _, r := range was {
+		if len(now) > 0 && nth(now[0]) == nth(r) {
+			now = now[1:]
+		} else {
+			*gone = append(*gone, nth(r))
 		}
 	}
-	for _, list := range now {
-		for _, r := range list {
-			if delete(gone, nth(r)); !old[nth(r)] {
-				fresh = append(fresh, r)
-			}
-		}
-	}
-	slices.SortFunc(fresh, func(a, b R) int { return int(nth(a) - nth(b)) })
-	return fresh
+	return now
 }
 
 // standing is a lease as the moves since its grant have it.
@@ -166,13 +153,10 @@ func (st *standing) apply(job, nth int64, m Move) {
 // pause has the jobs of a task that are ready get no slots, or ends that.
 func (s *step) pause(task int64, is bool) {
 	from, to := Ready, Paused
-	if is {
-		s.tasks.Paused[task] = true
-	} else {
-		delete(s.tasks.Paused, task)
+	if s.tasks.of(task).Paused = is; !is {
 		from, to = to, from
 	}
-	s.turn(span{0, maxID}, func(r Range) bool { return r.Task == task && r.State == from }, func(l Like) Like {
+	s.turn(0, maxID, func(r Range) bool { return r.Task == task && r.State == from }, func(l Like) Like {
 		l.State = to
 		return l
 	})
@@ -181,17 +165,15 @@ func (s *step) pause(task int64, is bool) {
 // maxID is above all ids; so is maxID+1.
 const maxID = 1<<63 - 2
 
-// span is ids from low to high.
-type span struct{ low, high int64 }
-
 func (s *step) killed(e entry.Killed) {
 	s.finish(s.take(e.Low, min(e.High, maxID), func(r Range) bool { return r.Task == e.Task }), Cancelled)
-	if s.tasks.Held[e.Task] == 0 {
+	t := s.tasks.of(e.Task)
+	if t.Held == 0 {
 		return
 	}
 	k := Kill{s.nth, e.Task, e.Low, e.High, e.Reason, e.GraceS, e.Idle}
-	list := slices.DeleteFunc(s.tasks.Kills[e.Task], func(old Kill) bool { return k.Low <= old.Low && old.High <= k.High && (old.Idle || !k.Idle) })
-	s.tasks.Kills[e.Task] = append(list, k)
+	t.Kills = slices.DeleteFunc(t.Kills, func(old Kill) bool { return k.Low <= old.Low && old.High <= k.High && (old.Idle || !k.Idle) })
+	t.Kills = append(t.Kills, k)
 }
 
 func (s *step) closed(e entry.Closed) {
@@ -201,7 +183,7 @@ func (s *step) closed(e entry.Closed) {
 // finish has jobs be over that have no lease.
 func (s *step) finish(taken []Range, state State) {
 	for _, r := range taken {
-		s.sums.tasks.of(r.Task).finish(state, r.Jobs(), s.at)
+		s.sums.task(r.Task).finish(state, r.Jobs(), s.at)
 		if err := s.claims.dropped(r.Low, r.High, s.at); err != nil {
 			s.misfit("jobs %d to %d are over: %v", r.Low, r.High, err)
 		}
@@ -216,29 +198,29 @@ func (s *step) finish(taken []Range, state State) {
 // moved puts jobs elsewhere in the order of their share, or of another.
 func (s *step) moved(m Move) {
 	m.Nth, m.At = s.nth, s.at
-	s.turn(span{m.Low, min(m.High, maxID)}, func(r Range) bool { return r.Task == m.Task && (m.From == 0 || r.Share == m.From) }, func(l Like) Like {
+	s.turn(m.Low, min(m.High, maxID), func(r Range) bool { return r.Task == m.Task && (m.From == 0 || r.Share == m.From) }, func(l Like) Like {
 		if l.Place = m.Place; m.Share != 0 {
 			l.Share = m.Share
 		}
 		return l
 	})
-	if s.tasks.Held[m.Task] == 0 {
+	t := s.tasks.of(m.Task)
+	if t.Held == 0 {
 		return
 	}
 	if m.Running {
 		s.recharge(m)
 	}
-	list := s.tasks.Moves[m.Task]
 	if m.Share == 0 { // what was said of their place alone counts no more
-		list = slices.DeleteFunc(list, func(old Move) bool { return old.Share == 0 && m.Low <= old.Low && old.High <= m.High })
+		t.Moves = slices.DeleteFunc(t.Moves, func(old Move) bool { return old.Share == 0 && m.Low <= old.Low && old.High <= m.High })
 	}
-	s.tasks.Moves[m.Task] = append(list, m)
+	t.Moves = append(t.Moves, m)
 }
 
 // Moved is what an entry does to leases that the step does not name.
 type Moved struct {
-	Counts []ShareCount // what changes of jobs and units that shares hold
-	Jobs   []int64      // a lease of each party whose claims are charged to the new share
+	Counts map[shareQueue]*ShareCount // what changes of jobs and units that shares hold
+	Jobs   map[int64]int64            // by party whose claims are charged to the new share: one of its leases
 }
 
 // recharge counts leases for the share to which they are moved.
@@ -247,7 +229,7 @@ func (s *step) recharge(m Move) {
 		if l.Task != m.Task {
 			continue
 		}
-		st := l.now(s.tasks.Moves[m.Task])
+		st := l.now(s.tasks.of(m.Task).Moves)
 		was := l.Granted
 		was.Share = st.payer
 		if st.apply(l.Job, l.Nth, m); st.payer == was.Share {
@@ -259,7 +241,7 @@ func (s *step) recharge(m Move) {
 		s.claims.Recharged(l.Job, m.Share)
 	}
 	for _, c := range s.known.Moved[m.Nth].Counts {
-		sum := s.sums.share(shareQueue{shareShape{c.Share, c.Shape}, c.Queue})
+		sum := s.sums.share(c.Share, c.Shape, c.Queue)
 		sum.Held += c.Held
 		sum.Units += c.Units
 	}
@@ -269,8 +251,8 @@ func (s *step) recharge(m Move) {
 }
 
 // turn makes idle jobs something else, and counts that.
-func (s *step) turn(ids span, fits func(Range) bool, into func(Like) Like) {
-	for _, r := range s.ranges.turn(ids.low, ids.high, fits, into) {
+func (s *step) turn(low, high int64, fits func(Range) bool, into func(Like) Like) {
+	for _, r := range s.ranges.turn(low, high, fits, into) {
 		s.sums.idle(r, -1)
 		r.Like = into(r.Like)
 		s.sums.idle(r, +1)

@@ -123,7 +123,7 @@ func TestMovedUsage(t *testing.T) {
 	used := map[shares.ShareID]time.Duration{}
 	for _, u := range f.read(t).Sums.Hours {
 		used[u.Share] += time.Duration(u.UnitMS/1000) * time.Millisecond
-		if n := u.Outcomes[0]; n != 1 {
+		if n := u.Finished; n != 1 {
 			t.Errorf("share %d finished %d, want one", u.Share, n)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // hall is a log in memory, with daemons at it.
 type hall struct {
 	t   *testing.T
-	log ledger.Memory
+	log ledgertest.Memory
 
 	mu    sync.Mutex
 	loops map[int64]*Loop

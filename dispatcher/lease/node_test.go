@@ -11,13 +11,14 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 )
 
 // stage drives one Node by hand. Its log answers when the test says so.
 type stage struct {
 	t       testing.TB
 	node    *Node
-	log     ledger.Memory
+	log     ledgertest.Memory
 	now     time.Duration
 	machine *counting
 	append  *Append  // in flight
@@ -507,7 +508,7 @@ func TestRecent(t *testing.T) {
 // BenchmarkLife is a pull and its end, in batches of 100, but for the log.
 func BenchmarkLife(b *testing.B) {
 	s := newStage(b, 1<<30, int64(b.N)+100, nil)
-	s.log = ledger.Memory{}
+	s.log = ledgertest.Memory{}
 	at := time.Unix(0, 0)
 	land := func() {
 		for s.append != nil {

@@ -7,15 +7,15 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 )
 
 // parted is a Node, daemon 3, which reaches the log and no other daemon.
 type parted struct {
 	t      *testing.T
 	node   *Node
-	log    ledger.Memory
+	log    ledgertest.Memory
 	now    time.Duration
 	ids    byte
 	wishes []time.Duration // when it appended one

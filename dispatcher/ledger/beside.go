@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -69,15 +71,13 @@ func (t *Text) Check() error {
 }
 
 func (b *Beside) check() error {
-	seen := make(map[int64]bool, len(b.Rows))
-	ids := b.Rows
 	for _, r := range b.Refused {
 		if err := checkTexts(r.Reason); err != nil {
 			return fmt.Errorf("why row %d is refused: %w", r.Row, err)
 		}
-		ids = append(ids[:len(ids):len(ids)], r.Row)
 	}
-	for _, id := range ids {
+	seen := make(map[int64]bool, len(b.Rows))
+	for _, id := range b.AllRows() {
 		if seen[id] {
 			return fmt.Errorf("row %d of the outbox stands beside it twice", id)
 		}
@@ -89,6 +89,15 @@ func (b *Beside) check() error {
 		}
 	}
 	return nil
+}
+
+// AllRows are those of the outbox that it is about.
+func (b *Beside) AllRows() []int64 {
+	ids := slices.Clone(b.Rows)
+	for _, r := range b.Refused {
+		ids = append(ids, r.Row)
+	}
+	return ids
 }
 
 func (b *Beside) empty() bool { return len(b.Rows) == 0 && len(b.Refused) == 0 && len(b.Texts) == 0 }
@@ -118,82 +127,57 @@ const (
 	mostExponent = 300
 )
 
+// Escapes of JSON texts: those that stand for themselves or make a pair of surrogates, and, without these, those that jsonb does not take.
+var (
+	wholeEscapes = regexp.MustCompile(`\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
+	badEscape    = regexp.MustCompile(`\\u(0000|[dD][89a-fA-F]..)`)
+)
+
 // checkJSON refuses what is no JSON, or what jsonb does not take: NUL, halves of surrogates, huge numbers, deep nesting.
 func checkJSON(text []byte) error {
 	if !json.Valid(text) || !utf8.Valid(text) {
 		return errors.New("it is no JSON")
 	}
-	depth := 0
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"':
-			n, err := checkString(text[i:])
-			if err != nil {
-				return err
-			}
-			i += n
-			continue
-		case c == '[' || c == '{':
+	if bytes.Contains(text, []byte(`\u`)) {
+		switch bad := bytes.ToLower(badEscape.Find(wholeEscapes.ReplaceAll(text, []byte("_")))); string(bad) {
+		case "":
+		case `\u0000`:
+			return errors.New(`it has \u0000`)
+		default:
+			return fmt.Errorf("it has %s alone", bad)
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for depth := 0; ; {
+		token, err := d.Token()
+		if err != nil { // the end: it is valid
+			return nil
+		}
+		switch token {
+		case json.Delim('['), json.Delim('{'):
 			if depth++; depth > mostDepth {
 				return fmt.Errorf("it has more than %d levels", mostDepth)
 			}
-		case c == ']' || c == '}':
+		case json.Delim(']'), json.Delim('}'):
 			depth--
-		case c == '-' || '0' <= c && c <= '9':
-			n := bytes.IndexFunc(text[i:], func(r rune) bool { return !strings.ContainsRune("+-.0123456789eE", r) })
-			if n < 0 {
-				n = len(text) - i
-			}
-			if err := checkNumber(text[i : i+n]); err != nil {
+		}
+		if number, ok := token.(json.Number); ok {
+			if err := checkNumber(number.String()); err != nil {
 				return err
 			}
-			i += n
-			continue
 		}
-		i++
 	}
-	return nil
 }
 
-func checkNumber(number []byte) error {
+func checkNumber(number string) error {
 	if len(number) > mostDigits {
 		return fmt.Errorf("a number has more than %d digits", mostDigits)
 	}
-	if at := bytes.IndexAny(number, "eE"); at >= 0 {
-		if e, err := strconv.Atoi(string(number[at+1:])); err != nil || e > mostExponent || e < -mostExponent {
+	if at := strings.IndexAny(number, "eE"); at >= 0 {
+		if e, err := strconv.Atoi(number[at+1:]); err != nil || e > mostExponent || e < -mostExponent {
 			return fmt.Errorf("the exponent of %s is beyond %d", number, mostExponent)
 		}
 	}
 	return nil
-}
-
-// checkString looks at the escapes of a string that is valid JSON, and returns its length.
-func checkString(text []byte) (n int, err error) {
-	unit := func(at int) (u uint64) { // of the escape there; 0: there is none
-		if at+6 <= len(text) && text[at] == '\\' && text[at+1] == 'u' {
-			u, _ = strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
-		}
-		return u
-	}
-	for i := 1; ; {
-		switch {
-		case text[i] == '"':
-			return i + 1, nil
-		case text[i] != '\\':
-			i++
-		case text[i+1] != 'u':
-			i += 2
-		default:
-			u := unit(i)
-			i += 6
-			switch {
-			case u == 0:
-				return 0, errors.New(`it has \u0000`)
-			case u>>10 == 0xdc00>>10, u>>10 == 0xd800>>10 && unit(i)>>10 != 0xdc00>>10:
-				return 0, fmt.Errorf(`it has \u%04x alone`, u)
-			case u>>10 == 0xd800>>10:
-				i += 6
-			}
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -23,7 +25,7 @@ type outsiders struct {
 	texts   func() []Text
 }
 
-func ofMemory(m *Memory) outsiders {
+func ofMemory(m *ledgertest.Memory) outsiders {
 	return outsiders{
 		write: func() int64 { return m.Write(entry.Leader{}) },
 		pending: func() (ids []int64) {
@@ -174,8 +176,8 @@ func TestAppendIsPlannedOnce(t *testing.T) {
 	if left := outside.pending(); len(left) != 0 {
 		t.Errorf("%v are left", left)
 	}
-	pgtest.PlannedOnce(t, conn, query["append"])
-	pgtest.PlannedOnce(t, conn, query["beside"])
+	pgtest.PlannedOnce(t, conn, Query["append"])
+	pgtest.PlannedOnce(t, conn, Query["beside"])
 }
 
 func plain(t *testing.T, text []byte) []byte {

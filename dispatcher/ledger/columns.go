@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -58,11 +60,6 @@ func (s *starts) at(i int) entry.Started {
 	return entry.Started{Job: s.StartedJobs[i], Attempt: nth(s.StartedAttempts, i), TTLS: nth(s.StartedTTLs, i)}
 }
 
-func (s *starts) whole() bool {
-	n := len(s.StartedJobs)
-	return fits(n, s.StartedAttempts) && fits(n, s.StartedTTLs)
-}
-
 func (g *grants) add(e entry.Granted) {
 	g.GrantedJobs = append(g.GrantedJobs, e.Job)
 	g.GrantedAttempts = append(g.GrantedAttempts, e.Attempt)
@@ -87,28 +84,12 @@ func (g *grants) at(i int) entry.Granted {
 	}
 }
 
-func (g *grants) whole() bool {
-	n := len(g.GrantedJobs)
-	return fits(n, g.GrantedAttempts) && fits(n, g.GrantedNonces) && fits(n, g.GrantedTasks) && fits(n, g.GrantedShares) &&
-		fits(n, g.GrantedShapes) && fits(n, g.GrantedPlaces) && fits(n, g.GrantedQueues) && fits(n, g.GrantedUnits) &&
-		fits(n, g.GrantedPilots) && fits(n, g.GrantedNodes) && fits(n, g.GrantedRequests)
-}
-
 func (x *ends) at(i int) entry.Ended {
 	return entry.Ended{
 		Job: x.EndedJobs[i], Attempt: nth(x.EndedAttempts, i),
 		Outcome: entry.Outcome(letter(*x.EndedOutcomes, i)), Next: entry.Next(letter(*x.EndedNext, i)),
 		ExitCode: nth(x.EndedExitCodes, i), CPUMilli: nth(x.EndedCPUMilli, i), MemoryMB: nth(x.EndedMemoryMB, i),
 	}
-}
-
-func (x *ends) whole() bool {
-	n := len(x.EndedJobs)
-	if n == 0 {
-		return true
-	}
-	return x.EndedOutcomes != nil && fits(n, []byte(*x.EndedOutcomes)) && x.EndedNext != nil && fits(n, []byte(*x.EndedNext)) &&
-		fits(n, x.EndedAttempts) && fits(n, x.EndedExitCodes) && fits(n, x.EndedCPUMilli) && fits(n, x.EndedMemoryMB)
 }
 
 // Pack makes columns of entries that the log takes, see Check.
@@ -133,11 +114,11 @@ func Pack(entries []entry.Entry) (*Columns, error) {
 			c.StartedAttempts = append(c.StartedAttempts, e.Attempt)
 			c.StartedTTLs = append(c.StartedTTLs, e.TTLS)
 		default:
-			text, err := packRare(e)
+			text, err := json.Marshal(e)
 			if err != nil {
 				return nil, err
 			}
-			c.Rare = append(c.Rare, text)
+			c.Rare = append(c.Rare, string(text))
 		}
 	}
 	c.Kinds, c.EndedOutcomes, c.EndedNext = string(kinds), letters(outcomes), letters(next)
@@ -175,9 +156,24 @@ func (c *Columns) args() pg.Args {
 	}
 }
 
+// whole says whether each column has values for all of its entries.
+func (c *Columns) whole() bool {
+	letters := func(s *string) int {
+		if s == nil {
+			return 0
+		}
+		return len(*s)
+	}
+	return fit(len(c.GrantedJobs), len(c.GrantedAttempts), len(c.GrantedNonces), len(c.GrantedTasks), len(c.GrantedShares), len(c.GrantedShapes),
+		len(c.GrantedPlaces), len(c.GrantedQueues), len(c.GrantedUnits), len(c.GrantedPilots), len(c.GrantedNodes), len(c.GrantedRequests)) &&
+		fit(len(c.EndedJobs), len(c.EndedAttempts), letters(c.EndedOutcomes), letters(c.EndedNext), len(c.EndedExitCodes), len(c.EndedCPUMilli),
+			len(c.EndedMemoryMB)) &&
+		fit(len(c.StartedJobs), len(c.StartedAttempts), len(c.StartedTTLs))
+}
+
 // Unpack makes entries of what the table has, in their order.
 func (c *Columns) Unpack() ([]entry.Entry, error) {
-	if !c.grants.whole() || !c.ends.whole() || !c.starts.whole() {
+	if !c.whole() {
 		return nil, fmt.Errorf("columns of different lengths: %w", ErrBroken)
 	}
 	var granted, ended, started, rare int
@@ -232,8 +228,10 @@ func letters(column []byte) *string {
 	return &s
 }
 
-// fits says whether a column has values for n entries.
-func fits[T any](n int, column []T) bool { return len(column) == n || len(column) == 1 && n > 0 }
+// fit says whether columns of these lengths have values for n entries.
+func fit(n int, lengths ...int) bool {
+	return !slices.ContainsFunc(lengths, func(l int) bool { return l != n && (l != 1 || n == 0) })
+}
 
 // nth is the value of the i-th entry.
 func nth[T any](column []T, i int) T { return column[min(i, len(column)-1)] }

@@ -1,9 +1,11 @@
-package ledger
+package ledger_test
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
 )
 
 // What is sent between daemons is read as it was.

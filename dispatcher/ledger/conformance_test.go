@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -42,16 +44,16 @@ func conforms(t *testing.T, open func(testing.TB) subject) {
 func TestMemoryConforms(t *testing.T) {
 	t.Parallel()
 	conforms(t, func(testing.TB) subject {
-		m := &Memory{}
+		m := &ledgertest.Memory{}
 		return subject{Log: m, outsiders: ofMemory(m), retain: m.Retain, failOver: m.FailOver,
 			advance: func(d time.Duration) {
-				b := &m.batches[len(m.batches)-1]
+				b := &m.Batches[len(m.Batches)-1]
 				b.At = b.At.Add(d)
 			},
 			doubtful: func(applied bool) Log {
-				m.Fate = func(entry.Batch) Fate {
+				m.Fate = func(entry.Batch) ledgertest.Fate {
 					m.Fate = nil
-					return Fate{Drop: !applied, Lose: applied}
+					return ledgertest.Fate{Drop: !applied, Lose: applied}
 				}
 				return m
 			}}

@@ -1,4 +1,5 @@
-// Package ledger keeps the log of batches: append-if-next, read, follow and retain over one PostgreSQL table, and the same in memory.
+// Package ledger keeps the log of batches: append-if-next, read, follow and retain over one PostgreSQL table. Package ledgertest has the same
+// in memory, for tests.
 //
 //	Append(b) ──▶ row b.Seq, if row b.Seq-1 has the id b.After     Extend: partitions for the rows to come
 //	Read(seq) ──▶ the rows after seq, in order                     Retain: drops partitions whose rows are old and folded

@@ -23,7 +23,7 @@ var (
 	ErrBroken  = errors.New("the log contradicts itself")                     // a row is damaged or was changed by hand
 )
 
-// Log is what a daemon needs of the ledger. Table and Memory have it.
+// Log is what a daemon needs of the ledger.
 type Log interface {
 	// Append writes b as the batch after the one with the id b.After, and returns the time that it was given; b.At is ignored.
 	// Errors: see the package's invariant 6.
@@ -37,8 +37,8 @@ type Log interface {
 	Last(ctx context.Context) (seq int64, id entry.ID, err error)
 }
 
-// check refuses a batch that could not be read back as it is.
-func check(b entry.Batch, beside *Beside) error {
+// CheckBatch refuses a batch, or what stands beside it, that could not be read back as it is.
+func CheckBatch(b entry.Batch, beside *Beside) error {
 	switch {
 	case b.Seq < 1:
 		return fmt.Errorf("append batch %d: the first has 1", b.Seq)
@@ -97,8 +97,8 @@ func checkTexts(texts ...string) error {
 	return nil
 }
 
-// chained returns the batches where they follow each other, the first on seq.
-func chained(seq int64, batches []entry.Batch) ([]entry.Batch, error) {
+// Chained returns the batches where they follow each other, the first on seq.
+func Chained(seq int64, batches []entry.Batch) ([]entry.Batch, error) {
 	for i, b := range batches {
 		switch {
 		case b.Seq == seq+1+int64(i) && (i == 0 || b.After == batches[i-1].ID):

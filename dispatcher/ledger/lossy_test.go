@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 

@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 

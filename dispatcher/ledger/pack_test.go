@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/shares"
 )
 

@@ -1,57 +1,19 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 )
-
-// rareKinds decode the entries that are jsonb in the table.
-var rareKinds = map[entry.Kind]func(kind entry.Kind, text string) (entry.Entry, error){
-	entry.KindEnqueued:  decode[entry.Enqueued],
-	entry.KindRevoked:   decode[entry.Revoked],
-	entry.KindExpected:  decode[entry.Expected],
-	entry.KindShaped:    decode[entry.Shaped],
-	entry.KindAdopted:   decode[entry.Adopted],
-	entry.KindBounded:   decode[entry.Bounded],
-	entry.KindPolled:    decode[entry.Polled],
-	entry.KindLeader:    decode[entry.Leader],
-	entry.KindTick:      decode[entry.Tick],
-	entry.KindClaimed:   decode[entry.Claimed],
-	entry.KindUnclaimed: decode[entry.Unclaimed],
-	entry.KindJoined:    decode[entry.Joined],
-	entry.KindDropped:   decode[entry.Dropped],
-	entry.KindTook:      decode[entry.Took],
-	entry.KindPaused:    decode[entry.Paused],
-	entry.KindResumed:   decode[entry.Resumed],
-	entry.KindKilled:    decode[entry.Killed],
-	entry.KindPlaced:    decode[entry.Placed],
-	entry.KindMoved:     decode[entry.Moved],
-	entry.KindClosed:    decode[entry.Closed],
-	entry.KindCapped:    decode[entry.Capped],
-	entry.KindReported:  decode[entry.Reported],
-	entry.KindHoled:     decode[entry.Holed],
-	entry.KindOwed:      decode[entry.Owed],
-	entry.KindStood:     decode[entry.Stood],
-	entry.KindAsked:     decode[entry.Asked],
-	entry.KindLasting:   decode[entry.Lasting],
-	entry.KindWished:    decode[entry.Wished],
-	entry.KindHeard:     decode[entry.Heard],
-}
 
 // PackRare makes one text of entries: a JSON list with an object an entry, whose only key is its letter. The outbox keeps entries
 // so. Grants, ends and starts have columns of their own in the log, and are refused.
 func PackRare(entries []entry.Entry) (string, error) {
 	list := make([]map[string]entry.Entry, len(entries))
 	for i, e := range entries {
-		if e == nil || rareKinds[entry.KindOf(e)] == nil {
-			return "", fmt.Errorf("entry %d: %T is no rare kind of entry", i, e)
-		}
 		if err := checkRare(e); err != nil {
 			return "", fmt.Errorf("entry %d: %w", i, err)
 		}
@@ -86,44 +48,27 @@ func UnpackRare(text string) ([]entry.Entry, error) {
 	return entries, nil
 }
 
-func packRare(e entry.Entry) (string, error) {
-	text, err := json.Marshal(e)
-	return string(text), err
-}
-
 func unpackRare(kind entry.Kind, text string) (entry.Entry, error) {
-	unpack := rareKinds[kind]
-	if unpack == nil {
-		return nil, fmt.Errorf("kind %q: %w", kind, ErrUnknown)
-	}
-	return unpack(kind, text)
-}
-
-// decode refuses fields that it does not know: a newer version that adds one means something by it.
-func decode[E entry.Entry](kind entry.Kind, text string) (entry.Entry, error) {
-	var e E
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	e, err := entry.Decode(kind, text)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("kind %q: %w: %w", kind, ErrUnknown, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("kind %q: more than one value: %w", kind, ErrBroken)
+	case e == nil:
+		return nil, fmt.Errorf("kind %q: %w", kind, ErrUnknown)
 	}
 	return e, nil
 }
 
 // checkRare refuses an entry with a text that jsonb does not keep as it is.
 func checkRare(e entry.Entry) error {
-	v := reflect.ValueOf(e)
-	if v.Kind() != reflect.Struct || rareKinds[entry.KindOf(e)] == nil {
-		return fmt.Errorf("%T is no kind of entry", e)
+	if !entry.IsRare(e) {
+		return fmt.Errorf("%T is no rare kind of entry", e)
 	}
 	if a, ok := e.(entry.Adopted); ok {
 		a.Site = nil // it is not written
-		v = reflect.ValueOf(a)
+		e = a
 	}
-	return checkStrings(v)
+	return checkStrings(reflect.ValueOf(e))
 }
 
 func checkStrings(v reflect.Value) error {

@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 

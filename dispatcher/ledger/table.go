@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -21,19 +20,11 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// DB runs statements: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx.
-type DB interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
-}
-
 // Table is the log on PostgreSQL.
-type Table struct{ db DB }
+type Table struct{ db pg.DB }
 
 // New returns the log of a database that has its table. With a pgx.Tx appends commit with whatever else it writes.
-func New(db DB) *Table { return &Table{db} }
+func New(db pg.DB) *Table { return &Table{db} }
 
 // Append is Log's.
 func (t *Table) Append(ctx context.Context, b entry.Batch) (at time.Time, err error) {
@@ -45,7 +36,7 @@ const codeGone = "DV001"
 
 // AppendWith is Log's. Inside of a transaction (New with a pgx.Tx) ErrGone fails all of it.
 func (t *Table) AppendWith(ctx context.Context, b entry.Batch, beside Beside) (at time.Time, err error) {
-	if err := check(b, &beside); err != nil {
+	if err := CheckBatch(b, &beside); err != nil {
 		return at, err
 	}
 	packed, err := Pack(b.Entries)
@@ -136,7 +127,7 @@ func (t *Table) Read(ctx context.Context, seq int64, most int) ([]entry.Batch, e
 		}
 		return nil, err
 	}
-	return chained(seq, batches)
+	return Chained(seq, batches)
 }
 
 // Last is Log's.
@@ -156,8 +147,7 @@ func (t *Table) Extend(ctx context.Context, room, size int64) (n int, err error)
 	if room < 1 || size < 1 {
 		return 0, fmt.Errorf("extend the ledger by %d rows in partitions of %d: both count from 1", room, size)
 	}
-	err = t.db.QueryRow(ctx, query["extend"], pg.Args{"room": room, "size": size}).Scan(&n)
-	if err != nil && pg.Code(err) != pg.CodeLockNotAvailable {
+	if n, err = pg.Partitions(ctx, t.db, query["extend"], pg.Args{"room": room, "size": size}); err != nil {
 		return 0, fmt.Errorf("extend the ledger: %w", err)
 	}
 	return n, nil
@@ -168,11 +158,7 @@ func (t *Table) Extend(ctx context.Context, room, size int64) (n int, err error)
 // time; appends wait behind it for as long.
 func (t *Table) Retain(ctx context.Context, before time.Time, folded int64) (n int, err error) {
 	for dropped := 1; dropped > 0; n += dropped {
-		err := t.db.QueryRow(ctx, query["retain"], pg.Args{"before": before, "folded": folded}).Scan(&dropped)
-		if pg.Code(err) == pg.CodeLockNotAvailable {
-			return n, nil
-		}
-		if err != nil {
+		if dropped, err = pg.Partitions(ctx, t.db, query["retain"], pg.Args{"before": before, "folded": folded}); err != nil {
 			return n, fmt.Errorf("retain the ledger: %w", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	. "github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 )
 
 func TestTableConforms(t *testing.T) {
@@ -55,7 +57,7 @@ func TestMemoryIsTheTable(t *testing.T) {
 		if _, err := table.Extend(t.Context(), 16, 1); err != nil {
 			r.Fatal(err)
 		}
-		d := duel{tb: t, table: table, memory: &Memory{}, db: db, known: []entry.Batch{{}}}
+		d := duel{tb: t, table: table, memory: &ledgertest.Memory{}, db: db, known: []entry.Batch{{}}}
 		r.Repeat(map[string]func(*rapid.T){"append": d.append, "append next": d.appendNext, "read": d.read, "write": d.write, "retain": d.retain, "fail over": d.failOver, "": func(r *rapid.T) { d.last(r); d.pending(r) }})
 	})
 }
@@ -64,7 +66,7 @@ func TestMemoryIsTheTable(t *testing.T) {
 type duel struct {
 	tb     testing.TB
 	table  *Table
-	memory *Memory
+	memory *ledgertest.Memory
 	db     *pgxpool.Pool
 	known  []entry.Batch // that were ever appended, and the beginning
 	n      int64
@@ -163,8 +165,8 @@ func (d *duel) retain(r *rapid.T) {
 // failOver loses up to three batches, never all that are kept.
 func (d *duel) failOver(r *rapid.T) {
 	seq, _, _ := d.memory.Last(r.Context())
-	seq -= min(rapid.Int64Range(1, 3).Draw(r, "lost"), int64(len(d.memory.batches)-1))
-	if len(d.memory.batches) == 0 {
+	seq -= min(rapid.Int64Range(1, 3).Draw(r, "lost"), int64(len(d.memory.Batches)-1))
+	if len(d.memory.Batches) == 0 {
 		return
 	}
 	if _, err := d.db.Exec(r.Context(), "DELETE FROM batches WHERE seq > $1", seq); err != nil {
@@ -172,7 +174,7 @@ func (d *duel) failOver(r *rapid.T) {
 	}
 	d.memory.FailOver(seq)
 	d.rows = 0 // the table's outbox knows nothing of it: both begin anew
-	d.memory.outbox = memoryOutbox{}
+	d.memory.ForgetRows()
 	if _, err := d.db.Exec(r.Context(), "TRUNCATE outbox RESTART IDENTITY"); err != nil {
 		r.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -26,7 +26,7 @@ type world struct {
 	t     testing.TB
 	draw  *rand.Rand
 	pool  *pgxpool.Pool
-	log   *ledger.Memory
+	log   *ledgertest.Memory
 	now   time.Time
 	last  entry.Batch
 	batch []entry.Entry
@@ -87,7 +87,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()
 	w := &world{t: t, draw: rand.New(rand.NewPCG(seed, 1)), pool: pgtest.Open(t), jobs: map[int64]*modelJob{}, tasks: map[int64]bool{}, paused: map[int64]bool{}}
 	w.now = time.Now().UTC().Truncate(time.Microsecond).Add(-40 * time.Hour)
-	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
+	w.log = &ledgertest.Memory{Clock: func() time.Time { return w.now }}
 	w.Reader = New(Config{DB: w.pool})
 	w.exec(`INSERT INTO site_versions (version, applied_by, source, share_ids, queue_ids) VALUES (1, 'test', '', '{}', '{}')`)
 	w.exec(`INSERT INTO shares (id, parent_id, name, path, position, leaf, weight, tier) OVERRIDING SYSTEM VALUE VALUES

@@ -13,7 +13,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/dispatcher/tape"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -30,7 +29,7 @@ type player struct {
 func micro(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // play applies one entry; a difference is what it returns.
-func (p *player) play(t *testing.T, e tape.Entry) string {
+func (p *player) play(t *testing.T, e tapeEntry) string {
 	apply := func(e entry.Entry) {
 		t.Helper()
 		if err := p.m.Apply(e); err != nil {
@@ -77,7 +76,7 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 		if !ok {
 			t.Fatalf("job %d ended and has no lease", e.Ended.Job)
 		}
-		if e.Ended.Next == tape.Again && e.Ended.Place != l.Place { // it was given another place meanwhile
+		if e.Ended.Next == tapeAgain && e.Ended.Place != l.Place { // it was given another place meanwhile
 			apply(entry.Placed{Task: l.Task, Low: l.Job, High: l.Job, Place: e.Ended.Place})
 		}
 		apply(entry.Ended{Job: l.Job, Attempt: l.Attempt, Outcome: entry.Finished, Next: entry.Next(e.Ended.Next[0])})
@@ -114,7 +113,7 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 
 // taskOf is the task of jobs, and whose they are. The old core gave turns to users by shapes that named them. While it had not brought
 // jobs of a share into such shapes yet they were those of one user more: here they are of a task without a user.
-func (p *player) taskOf(r *tape.Ready) (task int64, user string) {
+func (p *player) taskOf(r *tapeReady) (task int64, user string) {
 	if user = p.m.words.shapes[r.Shape].full.User; user == "" && r.User != "" && p.m.givesTurns(r.Share) {
 		return -r.Task, ""
 	}
@@ -129,7 +128,7 @@ func (p *player) tick(rounds map[string]shares.Units) entry.Tick {
 	return tick
 }
 
-func (p *player) adopt(a *tape.Adopt) {
+func (p *player) adopt(a *tapeAdopt) {
 	if a.Site != nil {
 		p.site = *a.Site
 	}
@@ -142,8 +141,8 @@ func (p *player) adopt(a *tape.Adopt) {
 	p.m.site.Next = time.Time{} // the tape says when others come into force
 }
 
-func (p *player) pull(want *tape.Pull) string {
-	if want.Verdict == tape.Undone {
+func (p *player) pull(want *tapePull) string {
+	if want.Verdict == tapeUndone {
 		return "" // it is decided again
 	}
 	q := p.m.site.Queues[want.Queue]
@@ -151,7 +150,7 @@ func (p *player) pull(want *tape.Pull) string {
 	if want.Only != nil {
 		pull.Only = *want.Only
 	}
-	if want.Verdict == tape.Making {
+	if want.Verdict == tapeMaking {
 		p.m.making.pause, pull.Until = time.Hour, p.m.now.Add(time.Hour)
 		p.m.making.asked = time.Time{}
 	} else {
@@ -175,7 +174,7 @@ func (p *player) pull(want *tape.Pull) string {
 			if verdict == Given && p.unread(&pull) {
 				break
 			}
-			if want.Verdict != tape.Cut && verdict == Given || (want.Verdict == tape.Making) != (verdict == Unmade) && n == 0 {
+			if want.Verdict != tapeCut && verdict == Given || (want.Verdict == tapeMaking) != (verdict == Unmade) && n == 0 {
 				return diff(want, found, d)
 			}
 			break
@@ -196,7 +195,7 @@ func (p *player) pull(want *tape.Pull) string {
 }
 
 // bufferOf is the buffer of a job.
-func (p *player) bufferOf(g tape.Grant) *buffer {
+func (p *player) bufferOf(g tapeGrant) *buffer {
 	for key, b := range p.m.buffers {
 		if key.Share != g.Share || key.Shape != g.Shape {
 			continue
@@ -211,7 +210,7 @@ func (p *player) bufferOf(g tape.Grant) *buffer {
 }
 
 // choiceOf is the choice of the tape.
-func (p *player) choiceOf(g tape.Grant) choice {
+func (p *player) choiceOf(g tapeGrant) choice {
 	b := p.bufferOf(g)
 	for r := range b.Ranges() {
 		if r.Low <= g.Job && g.Job <= r.High {
@@ -235,7 +234,7 @@ func (p *player) unread(pull *Pull) bool {
 // soft says whether a difference is one of what resources keep for others for a while. The old core decided some pulls more than
 // once, as it had to take units from other daemons first; what it kept for others then is not on the tape. Who decides once or
 // twice more gets there too.
-func (p *player) soft(r *round, g tape.Grant) bool {
+func (p *player) soft(r *round, g tapeGrant) bool {
 	b := p.bufferOf(g)
 	if b == nil || !b.shape.asked.Any() {
 		return false
@@ -251,7 +250,7 @@ func (p *player) soft(r *round, g tape.Grant) bool {
 	return why != nil && (why.Rule == resource.OverItsPart || why.Rule == resource.Reservation)
 }
 
-func diff(want *tape.Pull, got choice, d Decision) string {
+func diff(want *tapePull, got choice, d Decision) string {
 	s := fmt.Sprintf("pull %d at queue %d, slot %+v, only %+v, at most %d\n  tape: %s %+v, lacked %q, passed %v\n  here: ", want.Number, want.Queue,
 		want.Slot, want.Only, want.Max, want.Verdict, want.Grants, want.Lacked, want.Passed)
 	if got.buffer == nil {
@@ -263,7 +262,7 @@ func diff(want *tape.Pull, got choice, d Decision) string {
 // The old core's decisions are made again, all of them.
 func TestTapesAreDecidedAgain(t *testing.T) {
 	t.Parallel()
-	tapes, err := filepath.Glob("../tape/testdata/*.jsonl.gz")
+	tapes, err := filepath.Glob("testdata/tapes/*.jsonl.gz")
 	if err != nil || len(tapes) < 10 {
 		t.Fatalf("%d tapes, %v", len(tapes), err)
 	}
@@ -275,7 +274,7 @@ func TestTapesAreDecidedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = f.Close() }()
-			entries, err := tape.Read(f)
+			entries, err := readTape(f)
 			if err != nil {
 				t.Fatal(err)
 			}

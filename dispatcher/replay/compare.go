@@ -188,13 +188,8 @@ func scarce(m *machine.Machine, shape int32) bool {
 // start counts a start of a share at a queue.
 func (c *Compare) start(m *machine.Machine, share shares.ShareID, queue shares.QueueID, now bool) {
 	site := m.Site()
-	node, ok := site.Tree.ByID(share)
-	if !ok {
-		return
-	}
-	for _, q := range site.Queues {
-		if q.ID == queue {
-			c.meter.StartIn(q.Pool, site.Tree, node, now)
-		}
+	q := site.Queue(queue)
+	if node, ok := site.Tree.ByID(share); ok && q.ID != 0 {
+		c.meter.StartIn(q.Pool, site.Tree, node, now)
 	}
 }

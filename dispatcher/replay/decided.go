@@ -45,14 +45,10 @@ type Rule struct {
 // NewDecided is a grant with its contest, by the site that it was decided by.
 func NewDecided(at time.Time, g entry.Granted, c machine.Contest, site shares.Version) Decided {
 	nodes := site.Tree.Nodes
-	d := Decided{At: at.UTC(), Job: g.Job, Attempt: int(g.Attempt), Task: g.Task, Pilot: g.Pilot, Node: g.Node, Units: g.Units.Float(), Round: c.Round.Float(),
+	d := Decided{At: at.UTC(), Job: g.Job, Attempt: int(g.Attempt), Task: g.Task, Queue: site.Queue(g.Queue).Name, Pilot: g.Pilot, Node: g.Node,
+		Units: g.Units.Float(), Round: c.Round.Float(),
 		Candidates: c.Candidates, Unfit: c.Unfit, Barred: c.Barred, Deficit: c.Deficit / 1000,
 		Rule: Rule{Floor: c.Rule == "floor", Owed: c.Rule == "owed", Weight: 1, Version: site.Number}}
-	for _, q := range site.Queues {
-		if q.ID == g.Queue {
-			d.Queue = q.Name
-		}
-	}
 	if node, ok := site.Tree.ByID(g.Share); ok {
 		d.Share = nodes[node].Path
 	}

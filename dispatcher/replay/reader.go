@@ -80,8 +80,8 @@ func (r Reader) Score(ctx context.Context, since, until time.Time, site *shares.
 		if err == nil {
 			err = r.compare(ctx, c, from, site)
 		}
-		var lost *lostError
-		if !errors.As(err, &lost) {
+		lost, ok := errors.AsType[*lostError](err)
+		if !ok {
 			break
 		}
 		if from, err = r.skip(ctx, c, lost); from == nil && err == nil {
@@ -98,11 +98,10 @@ func (r Reader) Score(ctx context.Context, since, until time.Time, site *shares.
 type lostError struct {
 	seq int64
 	why score.Reason
-	err error
+	error
 }
 
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
+func (e *lostError) Unwrap() error { return e.error }
 
 // compare scores the log from a checkpoint on.
 func (r Reader) compare(ctx context.Context, c *Compare, from *Checkpoint, site *shares.Version) error {
@@ -130,10 +129,8 @@ func (r Reader) compare(ctx context.Context, c *Compare, from *Checkpoint, site 
 
 // skip leaves out what cannot be compared, and returns the next checkpoint; nil: there is none.
 func (r Reader) skip(ctx context.Context, c *Compare, lost *lostError) (next *Checkpoint, err error) {
-	if r.Store != nil {
-		if next, err = r.Store.After(ctx, lost.seq); err != nil {
-			return nil, err
-		}
+	if next, err = r.Store.After(ctx, lost.seq); err != nil {
+		return nil, err
 	}
 	for seq := lost.seq - 1; ; {
 		page, err := r.Log.Read(ctx, seq, pageBatches)
@@ -159,10 +156,8 @@ func (r Reader) skip(ctx context.Context, c *Compare, lost *lostError) (next *Ch
 
 // begin finds the checkpoint with which a stretch begins; nil: the log does from its beginning.
 func (r Reader) begin(ctx context.Context, since time.Time) (from *Checkpoint, err error) {
-	if r.Store != nil {
-		if from, err = r.Store.Before(ctx, since); err != nil {
-			return nil, err
-		}
+	if from, err = r.Store.Before(ctx, since); err != nil {
+		return nil, err
 	}
 	if from == nil || from.At.After(since) {
 		switch _, err := r.Log.Read(ctx, 0, 1); {
@@ -224,17 +219,11 @@ func (r Reader) read(ctx context.Context, m *machine.Machine, visit func(entry.B
 
 // complete looks up the sites of a batch.
 func (r Reader) complete(ctx context.Context, b entry.Batch) error {
-	for i, e := range b.Entries {
-		a, ok := e.(entry.Adopted)
-		if !ok || a.Site != nil {
-			continue
-		}
-		v, err := r.Version(ctx, a.Number)
+	return entry.Complete(b.Entries, func(n int64) (*shares.Version, error) {
+		v, err := r.Version(ctx, n)
 		if err != nil {
-			return &lostError{b.Seq, score.NoVersion, fmt.Errorf("%w: %d: %w", errNoVersion, a.Number, err)}
+			err = &lostError{b.Seq, score.NoVersion, fmt.Errorf("%w: %d: %w", errNoVersion, n, err)}
 		}
-		a.Site = &v
-		b.Entries[i] = a
-	}
-	return nil
+		return &v, err
+	})
 }

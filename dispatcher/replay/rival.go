@@ -39,10 +39,8 @@ func (r *rival) adopt(now shares.Version) error {
 	v := r.site
 	v.Queues = slices.Clone(v.Queues)
 	for i := range v.Queues {
-		for _, q := range now.Queues {
-			if q.ID == v.Queues[i].ID {
-				v.Queues[i].State = q.State
-			}
+		if q := now.Queue(v.Queues[i].ID); q.ID != 0 {
+			v.Queues[i].State = q.State
 		}
 	}
 	return r.machine.Apply(entry.Adopted{Number: v.Number, Site: &v})
@@ -209,13 +207,12 @@ func (r *rival) decide(t *Turn, now *machine.Machine, tell bool) (o score.Outcom
 // held is what a share holds in the pool of a queue, in units.
 func (r *rival) held(share shares.ShareID, queue shares.QueueID) float64 {
 	v := r.machine.View()
-	node, ok := v.Site.Tree.ByID(share)
-	for _, q := range v.Site.Queues {
-		if p, is := v.Pool(q.Pool); ok && is && q.ID == queue {
-			return p.Book.Held(node).Float()
-		}
+	node, there := v.Site.Tree.ByID(share)
+	p, ok := v.Pool(v.Site.Queue(queue).Pool)
+	if !there || !ok {
+		return 0
 	}
-	return 0
+	return p.Book.Held(node).Float()
 }
 
 // give counts a grant for a slot of the log.

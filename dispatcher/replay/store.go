@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -18,20 +17,14 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// DB runs statements: a *pgxpool.Pool or a *pgx.Conn.
-type DB interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 // Every is how far apart checkpoints are kept.
 const Every = time.Hour
 
-// Store has the checkpoints that are kept.
-type Store struct{ db DB }
+// Store has the checkpoints that are kept. A nil one has none.
+type Store struct{ db pg.DB }
 
 // NewStore returns that of a database which has its table.
-func NewStore(db DB) *Store { return &Store{db} }
+func NewStore(db pg.DB) *Store { return &Store{db} }
 
 // Due says whether a checkpoint is to be kept of a batch with that time.
 func (s *Store) Due(ctx context.Context, at time.Time) (due bool, err error) {
@@ -66,6 +59,9 @@ func (s *Store) After(ctx context.Context, seq int64) (*Checkpoint, error) {
 }
 
 func (s *Store) load(ctx context.Context, verb string, args pg.Args) (*Checkpoint, error) {
+	if s == nil {
+		return nil, nil
+	}
 	var packed []byte
 	err := s.db.QueryRow(ctx, query[verb], args).Scan(&packed)
 	if errors.Is(err, pgx.ErrNoRows) {

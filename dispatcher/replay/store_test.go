@@ -137,7 +137,7 @@ func TestDecisions(t *testing.T) {
 // The log of a database replays like one in memory, what pulls asked for among it.
 func TestReplayOfATable(t *testing.T) {
 	t.Parallel()
-	b, err := recorded("../tape/testdata/many.jsonl.gz")
+	b, err := recorded("../machine/testdata/tapes/many.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package replay
 
 import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,10 +15,94 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
-	"github.com/divvyhq/divvy/dispatcher/tape"
 	"github.com/divvyhq/divvy/shares"
 	score "github.com/divvyhq/divvy/shares/replay"
 )
+
+// tapeEntry is a line of a tape, as far as a band plays it: tests of package machine have its whole form. One field is set.
+type tapeEntry struct {
+	Begin *struct {
+		LocalWaitMS int64 `json:"local_wait_ms"`
+		AtUS        int64 `json:"at_us"`
+	}
+	Adopt *struct {
+		Site    *shares.Version
+		Targets []entry.Target
+	}
+	Shape *struct {
+		ID   int32
+		Need job.Requirements
+	}
+	Ready   *tapeReady
+	Ended   *tapeEnded
+	Backlog *struct {
+		Share shares.ShareID
+		Shape int32
+		N     int64
+	}
+	Remembered *struct {
+		AtUS int64 `json:"at_us"`
+	}
+	Seen *struct {
+		Queue shares.QueueID
+		Some  bool
+	}
+	Pull *tapePull
+}
+
+type tapeReady struct {
+	Task  int64
+	User  string
+	Share shares.ShareID
+	Shape int32
+	Place int64
+	Jobs  [][2]int64 // the first and the last of some ids
+	Made  bool
+}
+
+type tapeEnded struct {
+	Job  int64
+	Next string // as entry.Next
+}
+
+type tapePull struct {
+	Queue       shares.QueueID
+	Pilot, Node string
+	Devices     []string
+	Slot        job.Slot
+	Max         int
+	Only        *job.Only
+	AtUS        int64 `json:"at_us"`
+}
+
+// readTape reads a whole tape. The trees of its sites can be looked up by path and by id.
+func readTape(path string) (entries []tapeEntry, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	zip, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	for in := json.NewDecoder(zip); ; {
+		var e tapeEntry
+		if err := in.Decode(&e); errors.Is(err, io.EOF) {
+			return entries, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if e.Adopt != nil && e.Adopt.Site != nil {
+			ids := map[string]shares.ShareID{}
+			for _, n := range e.Adopt.Site.Tree.Nodes {
+				ids[n.Path] = n.ID
+			}
+			e.Adopt.Site.Tree.SetIDs(func(path string) shares.ShareID { return ids[path] })
+		}
+		entries = append(entries, e)
+	}
+}
 
 // band plays what a tape recorded to a machine that decides itself: pulls, jobs and ends of a real day, in their order.
 type band struct {
@@ -25,7 +113,7 @@ type band struct {
 	live   map[int64]bool
 }
 
-func (b *band) play(e tape.Entry) {
+func (b *band) play(e tapeEntry) {
 	switch {
 	case e.Begin != nil:
 		b.cfg = machine.Config{LocalWait: time.Duration(e.Begin.LocalWaitMS) * time.Millisecond}
@@ -38,11 +126,7 @@ func (b *band) play(e tape.Entry) {
 		b.site.Number = int64(len(b.sites) + 1)
 		v := b.site
 		b.apply(entry.Adopted{Number: v.Number, Site: &v})
-		var bounded entry.Bounded
-		for _, s := range e.Adopt.Targets {
-			bounded.Targets = append(bounded.Targets, entry.Target{Queue: s.Queue, Share: s.Share, Class: s.Class, Slots: s.Slots, Floor: s.Floor})
-		}
-		b.apply(bounded)
+		b.apply(entry.Bounded{Targets: e.Adopt.Targets})
 	case e.Shape != nil:
 		b.apply(entry.Shaped{Shape: e.Shape.ID, Need: e.Shape.Need})
 	case e.Ready != nil:
@@ -61,7 +145,7 @@ func (b *band) play(e tape.Entry) {
 }
 
 // ready enqueues jobs that are not there yet: whatever moved on the tape stays here.
-func (b *band) ready(e *tape.Ready) {
+func (b *band) ready(e *tapeReady) {
 	r := entry.Enqueued{Task: e.Task, User: e.User, Share: e.Share, Shape: e.Shape, Place: e.Place, Attempt: 2}
 	if e.Made {
 		r.Attempt = 1
@@ -87,7 +171,7 @@ func (b *band) tick(us int64) {
 }
 
 // end ends the lease that the tape says, or the oldest when the job is another one here.
-func (b *band) end(e *tape.Ended) {
+func (b *band) end(e *tapeEnded) {
 	job := e.Job
 	if _, ok := b.leader.Lease(job); !ok {
 		for ; len(b.leases) > 0 && !ok; b.leases = b.leases[1:] {
@@ -99,13 +183,13 @@ func (b *band) end(e *tape.Ended) {
 		}
 	}
 	l, _ := b.leader.Lease(job)
-	if e.Next != tape.Again {
+	if entry.Next(e.Next[0]) != entry.Again {
 		delete(b.live, job)
 	}
 	b.apply(entry.Ended{Job: job, Attempt: l.Attempt, Outcome: entry.Finished, Next: entry.Next(e.Next[0])})
 }
 
-func (b *band) ask(e *tape.Pull) {
+func (b *band) ask(e *tapePull) {
 	p := machine.Pull{Queue: e.Queue, Slot: e.Slot, Most: e.Max, Pilot: e.Pilot, Node: e.Node, Devices: e.Devices}
 	if e.AtUS > 0 {
 		p.At = time.UnixMicro(e.AtUS).UTC()
@@ -124,16 +208,11 @@ func (b *band) ask(e *tape.Pull) {
 }
 
 // day is the longest tape.
-var day = sync.OnceValues(func() (*band, error) { return recorded("../tape/testdata/day.jsonl.gz") })
+var day = sync.OnceValues(func() (*band, error) { return recorded("../machine/testdata/tapes/day.jsonl.gz") })
 
 // recorded makes the log of a tape.
 func recorded(path string) (*band, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	entries, err := tape.Read(f)
+	entries, err := readTape(path)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +227,7 @@ func recorded(path string) (*band, error) {
 // What a machine decided on a real day it decides again, all of it.
 func TestTapesReplay(t *testing.T) {
 	t.Parallel()
-	tapes, err := filepath.Glob("../tape/testdata/*.jsonl.gz")
+	tapes, err := filepath.Glob("../machine/testdata/tapes/*.jsonl.gz")
 	if err != nil || len(tapes) < 10 {
 		t.Fatalf("%d tapes, %v", len(tapes), err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/shares"
 	score "github.com/divvyhq/divvy/shares/replay"
 )
@@ -32,7 +32,7 @@ type fail interface {
 // history is a machine that decides, and the log of what it did.
 type history struct {
 	leader  *machine.Machine
-	log     *ledger.Memory
+	log     *ledgertest.Memory
 	sites   map[int64]shares.Version
 	now     time.Time
 	entries []entry.Entry
@@ -45,7 +45,7 @@ type history struct {
 
 func newHistory(cfg machine.Config) *history {
 	h := &history{leader: machine.New(cfg), sites: map[int64]shares.Version{}, now: morning}
-	h.log = &ledger.Memory{Clock: func() time.Time { return h.now }}
+	h.log = &ledgertest.Memory{Clock: func() time.Time { return h.now }}
 	return h
 }
 

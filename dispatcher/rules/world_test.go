@@ -15,9 +15,9 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/tally"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
@@ -50,7 +50,7 @@ type world struct {
 	mu      sync.Mutex // of the machine, and of judged
 	m       *machine.Machine
 	site    shares.Version
-	log     *ledger.Memory
+	log     *ledgertest.Memory
 	folder  *fold.Folder
 	now     time.Time
 	rules   *Rules
@@ -66,7 +66,7 @@ func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 	t.Helper()
 	w := &world{t: t, pool: pgtest.Open(t), m: machine.New(machine.Config{Making: time.Second}), next: 1,
 		now: time.Now().Add(-time.Minute), leases: map[int64]machine.Lease{}}
-	w.log = &ledger.Memory{Clock: func() time.Time { return w.now }}
+	w.log = &ledgertest.Memory{Clock: func() time.Time { return w.now }}
 	w.folder = fold.New(w.pool, w.log, nil)
 	if _, err := intake.Extend(t.Context(), w.pool, 100_000, 100_000); err != nil {
 		t.Fatal(err)

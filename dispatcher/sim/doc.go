@@ -6,7 +6,7 @@
 // messages, drawn by streams of the same seed. So a seed is a history, and a plan with fewer faults is a shorter one of the same kind: Shrink
 // takes away what a violation does not need.
 //
-// The cores under test are lease.Node and the machine, as production runs them. The log is ledger.Memory; TestOnPostgreSQL
+// The cores under test are lease.Node and the machine, as production runs them. The log is ledgertest.Memory; TestOnPostgreSQL
 // plays seeds on the table, and folds it. Everything else here is
 // adversary: daemons crash at any step, pause (also between a step and its effects) and come back, their clocks run at different rates and
 // leap; messages are late, lost, doubled and reordered; appends fail, are lost before or after the log has them, or arrive late; a failover

@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/start"
 	"github.com/divvyhq/divvy/dispatcher/upkeep"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -72,7 +73,7 @@ func (m *mirror) room() {
 }
 
 // append is Wiring's.
-func (m *mirror) append(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+func (m *mirror) append(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 	ctx := m.t.Context()
 	m.outsiders(l)
 	at, err := l.AppendWith(ctx, b, beside)
@@ -84,7 +85,7 @@ func (m *mirror) append(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (
 }
 
 // outsiders has a failover of the memory, and rows of its outbox, befall the database too.
-func (m *mirror) outsiders(l *ledger.Memory) {
+func (m *mirror) outsiders(l *ledgertest.Memory) {
 	ctx := m.t.Context()
 	seq, _, _ := l.Last(ctx)
 	last, _, err := m.log.Last(ctx)

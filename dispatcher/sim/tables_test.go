@@ -7,11 +7,12 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 )
 
 // Tables is the database: the log, and how far it is folded. Its tables are the log replayed up to there.
 type Tables struct {
-	Log    *ledger.Memory
+	Log    *ledgertest.Memory
 	Folded int64
 
 	new      func() lease.Machine

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 )
 
 // variant is a daemon, or a log, with one rule broken. Bug is from the entry of CHANGELOG.md that it is modelled on.
@@ -117,14 +118,14 @@ func machines(wrap func(m lease.Machine) lease.Machine) func(*Wiring) {
 
 var variants = []variant{
 	{"append-without-check", "", func(w *Wiring) {
-		w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+		w.Append = func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			seq, id, _ := l.Last(nil) //nolint:staticcheck // it asks nothing of it
 			b.Seq, b.After = seq+1, id
 			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		}
 	}},
 	{"failover-unnoticed", "After a failover daemons start anew by themselves and grant nothing by what they knew before", func(w *Wiring) {
-		w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+		w.Append = func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			if seq, id, _ := l.Last(nil); b.Seq == seq+1 || b.Seq > seq { //nolint:staticcheck // it asks nothing of it
 				b.Seq, b.After = seq+1, id
 			}
@@ -132,7 +133,7 @@ var variants = []variant{
 		}
 	}},
 	{"doubt-appends-behind", "A grant behind one whose answer got lost is charged to hard limits", func(w *Wiring) {
-		w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+		w.Append = func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			at, err := l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 			if !errors.Is(err, ledger.ErrTaken) {
 				return at, err
@@ -257,7 +258,7 @@ var variants = []variant{
 	{"row-taken-twice", "", takeTwice},
 	{"wakes-while-it-reads", "", wakeWhileItReads},
 	{"row-left", "", func(w *Wiring) {
-		w.Append = func(l *ledger.Memory, b entry.Batch, _ ledger.Beside) (time.Time, error) {
+		w.Append = func(l *ledgertest.Memory, b entry.Batch, _ ledger.Beside) (time.Time, error) {
 			return l.Append(nil, b) //nolint:staticcheck // it asks nothing of it
 		}
 	}},
@@ -295,7 +296,7 @@ func answerEarly(w *Wiring) {
 
 // takeTwice lets a daemon take rows again whose append was in doubt, and the log append where rows are gone.
 func takeTwice(w *Wiring) {
-	w.Append = func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+	w.Append = func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 		there := ledger.Beside{Refused: slices.DeleteFunc(slices.Clone(beside.Refused), func(r ledger.Refusal) bool {
 			return l.RowFate(r.Row).Seq > 0
 		})}

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -38,7 +39,7 @@ type Wiring struct {
 	Machine func(slots [2]int) lease.Machine // a new one
 	First   func(slots [2]int) []entry.Entry // what every log begins with
 	Core    func(cfg lease.Config) Core
-	Append  func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
+	Append  func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
 	Replays bool // decisions are made again at the end, by a machine
 }
@@ -49,7 +50,7 @@ func Default() Wiring {
 		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{}) },
 		First:   site,
 		Core:    func(cfg lease.Config) Core { return lease.New(cfg) },
-		Append: func(l *ledger.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
+		Append: func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		},
 		Reload:  func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
@@ -196,7 +197,7 @@ func Run(p Plan, wiring Wiring, told io.Writer) Result {
 	w := &world{plan: p, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
 	w.first = wiring.First(p.Slots)
 	w.net = network{loss: p.Loss, twice: p.Twice}
-	w.tables = Tables{Log: &ledger.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
+	w.tables = Tables{Log: &ledgertest.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
 	w.truth = newTruth(w)
 	for i := range p.Daemons {
 		h := &host{world: w, no: i, rate: 1 + drift*(2*w.drawn.Float64()-1)}

@@ -75,20 +75,27 @@ func (cfg Config) check() error {
 	return nil
 }
 
+// Room of the log that is made ahead, and the size of its partitions, in batches. A site that appends a hundred a second, which is more
+// than any does, has room for hours, and 60 partitions a week: an append takes a microsecond for each of them.
+const (
+	LogRoom = 1_000_000
+	LogSize = 1_000_000
+)
+
 // Steps lists all steps.
 func Steps(cfg Config) ([]Step, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	return append(cfg.room(),
-		Step{"old log", time.Minute, oldLog{cfg}.run},
-		Step{"old history", time.Minute, oldHistory{cfg}.run},
-		Step{"old samples", time.Minute, oldDays{cfg.DB, DayTables(cfg.Keep)}.run},
+		Step{"old log", time.Minute, cfg.oldLog},
+		Step{"old history", time.Minute, cfg.oldHistory},
+		Step{"old samples", time.Minute, cfg.oldDays},
 		Step{"old jobs", time.Minute, func(ctx context.Context) (int, error) { return cfg.before(ctx, cfg.Keep.History, cfg.Jobs) }},
-		Step{"old rows", time.Minute, oldRows{cfg.DB, rowTables(cfg.Keep)}.run},
-		Step{"old reports", time.Minute, (&oldReports{db: cfg.DB}).run},
-		Step{"old refusals", time.Hour, oldRefusals{cfg.DB}.run},
-		Step{"old daemons", time.Hour, oldDaemons{cfg.DB}.run},
+		Step{"old rows", time.Minute, cfg.oldRows},
+		Step{"old reports", time.Minute, cfg.oldReports()},
+		Step{"old refusals", time.Hour, cfg.oldRefusals},
+		Step{"old daemons", time.Hour, cfg.oldDaemons},
 		Step{"nodes", time.Minute, func(ctx context.Context) (int, error) { return 0, cfg.Roll(ctx) }},
 	), nil
 }
@@ -97,7 +104,7 @@ func Steps(cfg Config) ([]Step, error) {
 func (cfg Config) room() []Step {
 	return []Step{
 		{"log room", 30 * time.Second, func(ctx context.Context) (int, error) { return cfg.Log.Extend(ctx, LogRoom, LogSize) }},
-		{"days ahead", 10 * time.Minute, daysAhead{cfg.DB, DayTables(cfg.Keep)}.run},
+		{"days ahead", 10 * time.Minute, cfg.daysAhead},
 		{"jobs ahead", 30 * time.Second, cfg.Ahead},
 	}
 }
@@ -124,4 +131,40 @@ func (cfg Config) before(ctx context.Context, keep time.Duration, drop Retain) (
 		return 0, fmt.Errorf("the database's clock: %w", err)
 	}
 	return drop(ctx, at)
+}
+
+// oldLog drops batches that are old, folded, and needed by nobody.
+func (cfg Config) oldLog(ctx context.Context) (int, error) {
+	return cfg.before(ctx, cfg.Keep.Log, func(ctx context.Context, before time.Time) (int, error) {
+		last, _, err := cfg.Folded(ctx)
+		for _, needed := range cfg.Needed {
+			if err != nil {
+				break
+			}
+			var seq int64
+			seq, err = needed(ctx, before)
+			last = min(last, seq)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("old log: %w", err)
+		}
+		return cfg.Log.Retain(ctx, before, last)
+	})
+}
+
+// oldHistory drops what the log was folded into, up to where that has come, once the sums by node have it.
+func (cfg Config) oldHistory(ctx context.Context) (int, error) {
+	return cfg.before(ctx, cfg.Keep.History, func(ctx context.Context, before time.Time) (int, error) {
+		_, at, err := cfg.Folded(ctx)
+		if err == nil {
+			err = cfg.Roll(ctx)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("old history: %w", err)
+		}
+		if at.Before(before) {
+			before = at
+		}
+		return cfg.History(ctx, before)
+	})
 }

@@ -65,7 +65,7 @@ func TestDaemonsMakeDaysTogether(t *testing.T) {
 	var all sync.WaitGroup
 	made, failed := make([]int, 8), make([]error, 8)
 	for i := range made {
-		all.Go(func() { made[i], failed[i] = daysAhead{s.DB, DayTables(month)}.run(t.Context()) })
+		all.Go(func() { made[i], failed[i] = Config{DB: s.DB, Keep: month}.daysAhead(t.Context()) })
 	}
 	all.Wait()
 	sum := s.run("days ahead") // what a daemon did not wait for
@@ -213,7 +213,7 @@ func TestOldRows(t *testing.T) {
 		all.Go(func() {
 			for n := 1; n > 0; {
 				var err error
-				if n, err = (oldRows{s.DB, rowTables(month)}).run(t.Context()); err != nil {
+				if n, err = (Config{DB: s.DB, Keep: month}).oldRows(t.Context()); err != nil {
 					t.Error(err)
 					return
 				}

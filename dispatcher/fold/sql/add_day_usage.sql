@@ -1,8 +1,8 @@
 -- Adds to what attempts cost by the day.
 INSERT INTO day_usage AS u (day, share, queue, user_name, slot_ms, unit_ms, wasted_slot_ms, cpu_ms, finished, failed, lost, cancelled, returned)
 SELECT to_timestamp(at_ms / 1000), share, queue, user_name, slot_ms, unit_ms, wasted_slot_ms, cpu_ms, finished, failed, lost, cancelled, returned
-FROM unnest(@ats_ms::bigint[], @shares::int[], @queues::int[], @names::text[], @slot_ms::bigint[], @unit_ms::bigint[],
-        @wasted_slot_ms::bigint[], @cpu_ms::bigint[], @finished::bigint[], @failed::bigint[], @lost::bigint[],
+FROM unnest(@at_ms::bigint[], @share::int[], @queue::int[], @name::text[], @slot_ms::bigint[], @unit_ms::bigint[],
+        @wasted_ms::bigint[], @cpu_milli::bigint[], @finished::bigint[], @failed::bigint[], @lost::bigint[],
         @cancelled::bigint[], @returned::bigint[])
     AS c (at_ms, share, queue, user_name, slot_ms, unit_ms, wasted_slot_ms, cpu_ms, finished, failed, lost, cancelled, returned)
 ON CONFLICT (day, share, queue, user_name) DO UPDATE SET slot_ms = u.slot_ms + excluded.slot_ms, unit_ms = u.unit_ms + excluded.unit_ms, wasted_slot_ms = u.wasted_slot_ms + excluded.wasted_slot_ms,

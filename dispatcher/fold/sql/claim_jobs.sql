@@ -1,2 +1,2 @@
--- The jobs of all parties, for a start.
+-- The jobs of all parties.
 SELECT low, high, party, place FROM claim_jobs ORDER BY party, place;

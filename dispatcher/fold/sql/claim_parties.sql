@@ -1,2 +1,5 @@
--- All parties, for a start.
-SELECT nth, task, jobs, array_to_string(claims, ' ') AS claims FROM claim_parties ORDER BY nth;
+-- All parties with their jobs, for a start.
+SELECT p.nth, p.task, p.jobs, array_to_string(p.claims, ' ') AS claims, coalesce(j.spans, '') AS spans
+FROM claim_parties p
+LEFT JOIN (SELECT party, string_agg(low || ' ' || high, ' ' ORDER BY place) AS spans FROM claim_jobs GROUP BY party) j ON j.party = p.nth
+ORDER BY p.nth;

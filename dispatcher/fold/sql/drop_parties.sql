@@ -1,2 +1,2 @@
 -- Parties all of whose jobs are over.
-DELETE FROM claim_parties WHERE nth = ANY (@parties::bigint[]);
+DELETE FROM claim_parties WHERE nth = ANY (@ids::bigint[]);

@@ -1,2 +1,2 @@
 -- With their jobs.
-DELETE FROM claim_jobs WHERE party = ANY (@parties::bigint[]);
+DELETE FROM claim_jobs WHERE party = ANY (@ids::bigint[]);

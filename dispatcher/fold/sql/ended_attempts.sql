@@ -1,5 +1,5 @@
 -- How attempts ended, of those that are known: found by job, and told apart by attempt and nonce.
 SELECT h.job, h.attempt, h.nonce, h.outcome, h.state
 FROM history h
-JOIN unnest(@jobs::bigint[], @attempts::int[], @nonces::bigint[]) AS k (job, attempt, nonce)
+JOIN unnest(@job::bigint[], @attempt::int[], @nonce::bigint[]) AS k (job, attempt, nonce)
     ON h.job = k.job AND h.attempt = k.attempt AND h.nonce = k.nonce;

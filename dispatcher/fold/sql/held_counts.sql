@@ -1,2 +1,2 @@
 -- How many leases tasks have.
-SELECT task, held FROM task_counts WHERE task = ANY (@tasks::bigint[]);
+SELECT task, held FROM task_counts WHERE task = ANY (@ids::bigint[]);

@@ -1,8 +1,8 @@
 -- What was reported of attempts that ended, while they ran, goes below what was said of them at the end. Nearly none has such a report.
 WITH gone AS (
     DELETE FROM lease_reports r
-    USING unnest(@jobs::bigint[], @attempts::int[], @ends::timestamptz[]) AS e (job, attempt, at)
-    WHERE r.job_id = ANY (@jobs::bigint[]) AND r.job_id = e.job AND r.attempt = e.attempt
+    USING unnest(@job::bigint[], @attempt::int[], @ended_at::timestamptz[]) AS e (job, attempt, at)
+    WHERE r.job_id = ANY (@job::bigint[]) AND r.job_id = e.job AND r.attempt = e.attempt
     RETURNING r.job_id, r.attempt, r.report, e.at
 )
 INSERT INTO attempt_texts AS t (job_id, attempt, ended_on, report)

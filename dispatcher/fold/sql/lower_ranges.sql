@@ -1,4 +1,4 @@
 -- Ranges that begin elsewhere. No index has low.
 UPDATE idle_ranges i SET low = r.low
-FROM unnest(@highs::bigint[], @lows::bigint[]) AS r (high, low)
-WHERE i.high = ANY (@highs::bigint[]) AND i.high = r.high;
+FROM unnest(@high::bigint[], @low::bigint[]) AS r (high, low)
+WHERE i.high = ANY (@high::bigint[]) AND i.high = r.high;

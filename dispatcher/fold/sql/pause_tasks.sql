@@ -1,2 +1,2 @@
 -- Tasks that are paused.
-INSERT INTO paused_tasks (task) SELECT unnest(@tasks::bigint[]);
+INSERT INTO paused_tasks (task) SELECT unnest(@ids::bigint[]);

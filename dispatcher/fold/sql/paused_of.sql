@@ -1,2 +1,2 @@
 -- Which of these tasks are paused.
-SELECT task FROM paused_tasks WHERE task = ANY (@tasks::bigint[]);
+SELECT task FROM paused_tasks WHERE task = ANY (@ids::bigint[]);

@@ -1,6 +1,6 @@
 -- The ranges that have ids of some spans. As ranges are disjoint, none behind the first that ends after a span has.
 SELECT r.low, r.high, r.task, r.place, r.share, r.shape, r.attempt, r.state
-FROM unnest(@lows::bigint[], @highs::bigint[]) AS s (low, high)
+FROM unnest(@low::bigint[], @high::bigint[]) AS s (low, high)
 CROSS JOIN LATERAL (
     SELECT * FROM idle_ranges i
     WHERE i.high >= s.low AND i.low <= s.high

@@ -1,2 +1,2 @@
 -- Ranges that are no more, or end elsewhere.
-DELETE FROM idle_ranges WHERE high = ANY (@highs::bigint[]);
+DELETE FROM idle_ranges WHERE high = ANY (@ids::bigint[]);

@@ -1,2 +1,2 @@
 -- Tasks that are so no more.
-DELETE FROM paused_tasks WHERE task = ANY (@tasks::bigint[]);
+DELETE FROM paused_tasks WHERE task = ANY (@ids::bigint[]);

@@ -4,9 +4,9 @@ INSERT INTO claims AS c (id, task, key, state, queue, node, devices, share, shar
 SELECT id, task, key, state, queue, node, devices::text[], share, sharers, jobs, missing, 'epoch'::timestamptz + made_us * interval '1 microsecond',
     'epoch'::timestamptz + nullif(bound_us, 0) * interval '1 microsecond', 'epoch'::timestamptz + nullif(idle_us, 0) * interval '1 microsecond',
     'epoch'::timestamptz + nullif(look_us, 0) * interval '1 microsecond', 'epoch'::timestamptz + nullif(ended_us, 0) * interval '1 microsecond', sharing_id, label, template::jsonb, saved::jsonb
-FROM unnest(@ids::bigint[], @tasks::bigint[], @keys::text[], @states::text[], @queues::int[], @nodes::text[], @devices::text[], @shares::int[],
+FROM unnest(@id::bigint[], @task::bigint[], @key::text[], @state::text[], @queue::int[], @node::text[], @devices::text[], @share::int[],
         @sharers::int[], @jobs::int[], @missing::boolean[], @made_us::bigint[], @bound_us::bigint[], @idle_us::bigint[], @look_us::bigint[],
-        @ended_us::bigint[], @sharing_ids::text[], @labels::text[], @templates::text[], @saved::text[])
+        @ended_us::bigint[], @sharing_id::text[], @label::text[], @template::text[], @saved::text[])
     AS r (id, task, key, state, queue, node, devices, share, sharers, jobs, missing, made_us, bound_us, idle_us, look_us, ended_us, sharing_id, label,
         template, saved)
 ON CONFLICT (id) DO UPDATE SET task = excluded.task, key = excluded.key, state = excluded.state, queue = excluded.queue, node = excluded.node,

@@ -1,2 +1,2 @@
 -- Orders that no lease needs any more.
-DELETE FROM kills WHERE nth = ANY (@nths::bigint[]);
+DELETE FROM kills WHERE nth = ANY (@ids::bigint[]);

@@ -1,2 +1,2 @@
 -- What no lease needs any more.
-DELETE FROM moves WHERE nth = ANY (@nths::bigint[]);
+DELETE FROM moves WHERE nth = ANY (@ids::bigint[]);

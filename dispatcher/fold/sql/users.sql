@@ -1,2 +1,2 @@
 -- Whose tasks these are.
-SELECT task, user_name FROM task_counts WHERE task = ANY (@tasks::bigint[]);
+SELECT task, user_name FROM task_counts WHERE task = ANY (@ids::bigint[]);

@@ -1,9 +1,9 @@
-package tape
+package machine
 
 import "fmt"
 
-// Tally counts what a tape has.
-type Tally struct {
+// tapeTally counts what a tape has.
+type tapeTally struct {
 	Entries, Adoptions, Sites, Shapes int
 	Pulls                             map[string]int // by verdict
 	Grants, TakenBack, Gone           int
@@ -12,31 +12,31 @@ type Tally struct {
 	Left, Held                        int // jobs that are ready, and held, at the end
 }
 
-// standing is what is known of a job that is ready or held.
-type standing struct {
-	key   Key
+// tapeStanding is what is known of a job that is ready or held.
+type tapeStanding struct {
+	key   tapeKey
 	task  int64
 	place int64
 	held  bool
 	gone  bool
 }
 
-// checker follows a tape.
-type checker struct {
-	Tally
-	jobs   map[int64]*standing
+// tapeChecker follows a tape.
+type tapeChecker struct {
+	tapeTally
+	jobs   map[int64]*tapeStanding
 	shapes map[int32]bool
-	site   *Adopt
+	site   *tapeAdopt
 	owing  map[int64]bool // grants of an undone pull that are not taken back yet
 }
 
-// Check follows a tape and counts what it has. An error says which entry cannot be.
-func Check(entries []Entry) (Tally, error) {
-	c := &checker{jobs: map[int64]*standing{}, shapes: map[int32]bool{}, owing: map[int64]bool{}}
+// checkTape follows a tape and counts what it has. An error says which entry cannot be.
+func checkTape(entries []tapeEntry) (tapeTally, error) {
+	c := &tapeChecker{jobs: map[int64]*tapeStanding{}, shapes: map[int32]bool{}, owing: map[int64]bool{}}
 	c.Pulls = map[string]int{}
 	for i, e := range entries {
 		if err := c.entry(i, e); err != nil {
-			return c.Tally, fmt.Errorf("entry %d: %w", i+1, err)
+			return c.tapeTally, fmt.Errorf("entry %d: %w", i+1, err)
 		}
 	}
 	for _, j := range c.jobs {
@@ -46,10 +46,10 @@ func Check(entries []Entry) (Tally, error) {
 			c.Left++
 		}
 	}
-	return c.Tally, nil
+	return c.tapeTally, nil
 }
 
-func (c *checker) entry(i int, e Entry) error {
+func (c *tapeChecker) entry(i int, e tapeEntry) error {
 	c.Entries++
 	if n := e.set(); n != 1 || (i == 0) != (e.Begin != nil) {
 		return fmt.Errorf("%d fields are set; the first one of a tape is begin, and no other", n)
@@ -72,7 +72,7 @@ func (c *checker) entry(i int, e Entry) error {
 	case e.Moved != nil:
 		return c.moved(e.Moved)
 	case e.Backlog != nil:
-		return c.knows(e.Backlog.Key)
+		return c.knows(e.Backlog.tapeKey)
 	case e.Pull != nil:
 		return c.pull(e.Pull)
 	case e.TakeBack != nil:
@@ -82,7 +82,7 @@ func (c *checker) entry(i int, e Entry) error {
 }
 
 // set counts the fields of an entry that are set.
-func (e Entry) set() (n int) {
+func (e tapeEntry) set() (n int) {
 	for _, is := range []bool{e.Begin != nil, e.Adopt != nil, e.Shape != nil, e.Ready != nil, e.Withdrawn != nil, e.Ended != nil, e.Moved != nil,
 		e.Backlog != nil, e.Awaited != nil, e.Remembered != nil, e.Seen != nil, e.Elder != nil, e.Pull != nil, e.TakeBack != nil} {
 		if is {
@@ -92,7 +92,7 @@ func (e Entry) set() (n int) {
 	return n
 }
 
-func (c *checker) adopt(a *Adopt) error {
+func (c *tapeChecker) adopt(a *tapeAdopt) error {
 	c.Adoptions++
 	switch {
 	case a.Site != nil:
@@ -105,7 +105,7 @@ func (c *checker) adopt(a *Adopt) error {
 }
 
 // knows says whether share and shape of a key were named before.
-func (c *checker) knows(k Key) error {
+func (c *tapeChecker) knows(k tapeKey) error {
 	if c.site == nil || !c.shapes[k.Shape] {
 		return fmt.Errorf("shape %d is not known", k.Shape)
 	}
@@ -115,22 +115,22 @@ func (c *checker) knows(k Key) error {
 	return nil
 }
 
-func (c *checker) ready(r *Ready) error {
+func (c *tapeChecker) ready(r *tapeReady) error {
 	for _, s := range r.Jobs {
 		for id := s[0]; id <= s[1]; id++ {
 			if j := c.jobs[id]; j != nil && !j.gone {
 				return fmt.Errorf("job %d is there already: %+v", id, *j)
 			}
-			c.jobs[id] = &standing{key: r.Key, task: r.Task, place: r.Place}
+			c.jobs[id] = &tapeStanding{key: r.tapeKey, task: r.Task, place: r.Place}
 		}
 	}
-	return c.knows(r.Key)
+	return c.knows(r.tapeKey)
 }
 
-func (c *checker) withdrawn(r *Ready) error {
+func (c *tapeChecker) withdrawn(r *tapeReady) error {
 	for _, s := range r.Jobs {
 		for id := s[0]; id <= s[1]; id++ {
-			if j := c.jobs[id]; j == nil || j.held || j.key != r.Key || j.place != r.Place || j.task != r.Task {
+			if j := c.jobs[id]; j == nil || j.held || j.key != r.tapeKey || j.place != r.Place || j.task != r.Task {
 				return fmt.Errorf("job %d is withdrawn and was not ready there: %+v", id, j)
 			}
 			delete(c.jobs, id)
@@ -139,12 +139,12 @@ func (c *checker) withdrawn(r *Ready) error {
 	return nil
 }
 
-func (c *checker) ended(e *Ended) error {
+func (c *tapeChecker) ended(e *tapeEnded) error {
 	j := c.jobs[e.Job]
 	if j == nil || !j.held {
 		return fmt.Errorf("job %d ended and was not held: %+v", e.Job, j)
 	}
-	if e.Next != Again {
+	if e.Next != tapeAgain {
 		delete(c.jobs, e.Job)
 		return nil
 	}
@@ -153,7 +153,7 @@ func (c *checker) ended(e *Ended) error {
 	return nil
 }
 
-func (c *checker) moved(m *Moved) error {
+func (c *tapeChecker) moved(m *tapeMoved) error {
 	for _, s := range m.Jobs {
 		for id := s[0]; id <= s[1]; id++ {
 			if j := c.jobs[id]; j == nil || !j.held || j.key != m.From {
@@ -165,31 +165,31 @@ func (c *checker) moved(m *Moved) error {
 	return c.knows(m.To)
 }
 
-func (c *checker) pull(p *Pull) error {
+func (c *tapeChecker) pull(p *tapePull) error {
 	c.Pulls[p.Verdict]++
-	some := p.Verdict == Given || p.Verdict == Undone || p.Verdict == Cut
+	some := p.Verdict == tapeGiven || p.Verdict == tapeUndone || p.Verdict == tapeCut
 	if some != (len(p.Grants) > 0) || len(p.Grants) > p.Max {
 		return fmt.Errorf("pull %d: %s with %d grants of %d", p.Number, p.Verdict, len(p.Grants), p.Max)
 	}
 	for _, g := range p.Grants {
-		if err := c.knows(g.Key); err != nil {
+		if err := c.knows(g.tapeKey); err != nil {
 			return err
 		}
-		if j := c.jobs[g.Job]; j == nil || j.held || j.gone || j.key != g.Key {
+		if j := c.jobs[g.Job]; j == nil || j.held || j.gone || j.key != g.tapeKey {
 			return fmt.Errorf("pull %d: job %d is granted and was not ready: %+v", p.Number, g.Job, j)
 		}
 		if g.Next != 0 {
 			c.Contests++
 		}
 		c.jobs[g.Job].held = true
-		if c.Grants++; p.Verdict == Undone {
+		if c.Grants++; p.Verdict == tapeUndone {
 			c.owing[g.Job] = true
 		}
 	}
 	return nil
 }
 
-func (c *checker) takeBack(t *TakeBack) error {
+func (c *tapeChecker) takeBack(t *tapeTakeBack) error {
 	j := c.jobs[t.Job]
 	if j == nil || !j.held {
 		return fmt.Errorf("the grant of job %d is taken back: %+v", t.Job, j)

@@ -1,2 +1,0 @@
--- The jobs of these parties.
-SELECT low, high, party, place FROM claim_jobs WHERE party = ANY (@parties::bigint[]) ORDER BY party, place;

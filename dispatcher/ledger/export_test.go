@@ -1,0 +1,4 @@
+package ledger
+
+// Query has the statements, to look at their plans.
+var Query = query
