@@ -5,6 +5,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/replay"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/dispatcher/runs"
 	"github.com/divvyhq/divvy/dispatcher/series"
 )
@@ -18,7 +19,7 @@ type (
 	JobFilter           = lookup.JobFilter
 	JobMetadata         = lookup.JobMetadata
 	JobRow              = lookup.JobRow
-	BlackHoleStanding   = explain.BlackHoleStanding
+	BlackHoleStanding   = retry.BlackHoleStanding
 	ClaimHolder         = explain.ClaimHolder
 	ClaimStanding       = explain.ClaimStanding
 	ClaimTakes          = explain.ClaimTakes

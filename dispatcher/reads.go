@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/replay"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/dispatcher/series"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -142,16 +143,16 @@ func (r *Reads) Loaded(ctx context.Context) error {
 }
 
 // black are the queues that fail nearly all that they get; none when the database does not answer.
-func (r *Reads) black(ctx context.Context) map[shares.QueueID]explain.BlackHoleStanding {
+func (r *Reads) black(ctx context.Context) map[shares.QueueID]retry.BlackHoleStanding {
 	ctx, cancel := context.WithTimeout(ctx, nowWithin)
 	defer cancel()
 	rows, err := r.holes(ctx)
 	if err != nil {
 		return nil
 	}
-	all := make(map[shares.QueueID]explain.BlackHoleStanding, len(rows))
+	all := make(map[shares.QueueID]retry.BlackHoleStanding, len(rows))
 	for _, h := range rows {
-		all[h.QueueID] = explain.BlackHoleStanding(h.Standing)
+		all[h.QueueID] = h.BlackHoleStanding
 	}
 	return all
 }

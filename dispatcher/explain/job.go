@@ -208,7 +208,7 @@ func (l *look) outside(q shares.Queue) (Gate, string) {
 		return GatePaused, l.subject.waitsFor()
 	}
 	if h, ok := l.Holes[q.ID]; ok {
-		return GateBlackHole, h.words(l.View.Site.Attempts)
+		return GateBlackHole, h.Words(l.View.Site.Attempts)
 	}
 	return "", ""
 }

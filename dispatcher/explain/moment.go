@@ -6,21 +6,22 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // Moment is a machine as it stands, with what its daemon knows beside it.
 type Moment struct {
 	View    machine.View
-	At      time.Time                            // by the clock of the daemon that decides
-	Pilots  map[shares.QueueID][]Pilot           // that pulled in the last five minutes
-	Pulls   map[shares.QueueID]int               // that wait for a job
-	AtNodes map[resource.Place]Waits             // of these, those at nodes of which slots are held for gangs
-	Offered map[string]shares.Units              // by pilots that got no jobs for it, by pool
-	Holes   map[shares.QueueID]BlackHoleStanding // queues that fail nearly all that they get
-	Ends    []EndRate                            // of the last minutes
-	Starts  map[Kind]float64                     // jobs a minute, of the last minutes
-	Waited  map[int64]float64                    // seconds since the task of a job was submitted, by job; see Heads
+	At      time.Time                                  // by the clock of the daemon that decides
+	Pilots  map[shares.QueueID][]Pilot                 // that pulled in the last five minutes
+	Pulls   map[shares.QueueID]int                     // that wait for a job
+	AtNodes map[resource.Place]Waits                   // of these, those at nodes of which slots are held for gangs
+	Offered map[string]shares.Units                    // by pilots that got no jobs for it, by pool
+	Holes   map[shares.QueueID]retry.BlackHoleStanding // queues that fail nearly all that they get
+	Ends    []EndRate                                  // of the last minutes
+	Starts  map[Kind]float64                           // jobs a minute, of the last minutes
+	Waited  map[int64]float64                          // seconds since the task of a job was submitted, by job; see Heads
 }
 
 // Pilot is what a pilot takes, and where it is.

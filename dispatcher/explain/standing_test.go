@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -85,7 +86,7 @@ func TestQueuesAndCounts(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	m := p.moment()
-	m.Pulls, m.Holes = map[shares.QueueID]int{1: 7}, map[shares.QueueID]BlackHoleStanding{3: {Fails: 5}}
+	m.Pulls, m.Holes = map[shares.QueueID]int{1: 7}, map[shares.QueueID]retry.BlackHoleStanding{3: {Fails: 5}}
 	list := m.Queues()
 	q := list[0]
 	if q.HeldCores != 2 || q.HeldJobs != 1 || q.Ready != 6 || q.Pilots != 1 || q.Waiting != 7 || list[1].Ready != 4 || list[2].Ready != 6 || list[2].BlackHole == nil {

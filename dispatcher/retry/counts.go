@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"maps"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
@@ -11,61 +12,43 @@ import (
 // Tally is how many attempts ended, and how many of these failed or were lost.
 type Tally struct{ Ends, Fails int }
 
-// Add adds another tally.
-func (t *Tally) Add(o Tally) { t.Ends, t.Fails = t.Ends+o.Ends, t.Fails+o.Fails }
+func (t Tally) plus(o Tally) Tally { return Tally{t.Ends + o.Ends, t.Fails + o.Fails} }
 
-// Good returns how many finished.
-func (t *Tally) Good() int { return t.Ends - t.Fails }
-
-// TallyOf returns what one attempt says about its queue. It is zero for attempts that were called off: they say nothing.
-func TallyOf(said entry.Outcome) Tally {
-	switch said {
-	case entry.Finished:
-		return Tally{Ends: 1}
-	case entry.Failed, entry.Lost:
-		return Tally{Ends: 1, Fails: 1}
-	}
-	return Tally{}
-}
+// good is how many finished.
+func (t Tally) good() int { return t.Ends - t.Fails }
 
 // Counts is how attempts ended at queues, by shape: in the present half of a window, and in the half before. The zero Counts is
 // ready to use. It is for one goroutine at a time.
 type Counts struct {
-	now    map[shares.QueueID]*queueCounts
-	before map[shares.QueueID]*queueCounts
-	turned time.Time
-	watch  map[shares.QueueID]*Tally // of holes: since the last call of Probed
+	now, before map[place]Tally
+	turned      time.Time
+	watch       map[shares.QueueID]Tally // of holes: since the last call of Probed
 }
 
-type queueCounts struct {
-	all     Tally
-	byShape map[int32]*Tally
+// place is jobs of a shape at a queue.
+type place struct {
+	queue shares.QueueID
+	shape int32
 }
 
-// Add counts the end of an attempt at a queue.
+// Add counts the end of an attempt at a queue. One that was called off says nothing.
 func (c *Counts) Add(queue shares.QueueID, shape int32, said entry.Outcome) {
-	one := TallyOf(said)
-	if one.Ends == 0 {
+	one := Tally{Ends: 1}
+	switch said {
+	case entry.Finished:
+	case entry.Failed, entry.Lost:
+		one.Fails = 1
+	default:
 		return
 	}
-	if w := c.watch[queue]; w != nil {
-		w.Add(one)
+	if had, is := c.watch[queue]; is {
+		c.watch[queue] = had.plus(one)
 	}
-	q := c.now[queue]
-	if q == nil {
-		if c.now == nil {
-			c.now = map[shares.QueueID]*queueCounts{}
-		}
-		q = &queueCounts{byShape: map[int32]*Tally{}}
-		c.now[queue] = q
+	if c.now == nil {
+		c.now = map[place]Tally{}
 	}
-	t := q.byShape[shape]
-	if t == nil {
-		t = &Tally{}
-		q.byShape[shape] = t
-	}
-	q.all.Add(one)
-	t.Add(one)
+	at := place{queue, shape}
+	c.now[at] = c.now[at].plus(one)
 }
 
 // Turn forgets what is older than a window.
@@ -84,20 +67,15 @@ func (c *Counts) Turn(now time.Time, window time.Duration) {
 	c.now, c.turned = nil, now
 }
 
-// sum returns the counts of a queue in both halves.
-func (c *Counts) sum(id shares.QueueID) (all Tally, byShape map[int32]Tally) {
-	byShape = map[int32]Tally{}
-	for _, half := range []map[shares.QueueID]*queueCounts{c.before, c.now} {
-		if q := half[id]; q != nil {
-			all.Add(q.all)
-			for shape, t := range q.byShape {
-				sum := byShape[shape]
-				sum.Add(*t)
-				byShape[shape] = sum
-			}
+// sums are the counts of both halves.
+func (c *Counts) sums() (byQueue map[shares.QueueID]Tally, all map[place]Tally) {
+	byQueue, all = map[shares.QueueID]Tally{}, map[place]Tally{}
+	for _, half := range []map[place]Tally{c.before, c.now} {
+		for at, t := range half {
+			byQueue[at.queue], all[at] = byQueue[at.queue].plus(t), all[at].plus(t)
 		}
 	}
-	return all, byShape
+	return byQueue, all
 }
 
 // enoughElsewhere is how many attempts must have finished at other queues before one is blamed.
@@ -105,62 +83,42 @@ const enoughElsewhere = 5
 
 // Found returns the queues that fail nearly all that they get, while at least half of the attempts of the same shapes finish at
 // other queues. Where these run nowhere else, or fail there too, the jobs may be at fault. Known queues are not found again.
-func (c *Counts) Found(b policy.BlackHole, known map[shares.QueueID]*Hole) map[shares.QueueID]Tally {
-	out := map[shares.QueueID]Tally{}
-	suspects := map[shares.QueueID]map[int32]Tally{}
-	queues := c.Queues()
-	for id := range queues {
-		all, byShape := c.sum(id)
-		if known[id] == nil && all.Ends >= b.Sample && float64(all.Fails) >= b.Fails*float64(all.Ends) {
-			suspects[id], out[id] = byShape, all
-		}
+func (c *Counts) Found(b policy.BlackHole, known map[shares.QueueID]bool) map[shares.QueueID]Tally {
+	out, suspects := map[shares.QueueID]Tally{}, map[shares.QueueID]bool{}
+	byQueue, all := c.sums()
+	for id, t := range byQueue {
+		suspects[id] = !known[id] && t.Ends >= b.Sample && float64(t.Fails) >= b.Fails*float64(t.Ends)
 	}
-	for id, byShape := range suspects {
+	for id, t := range byQueue {
+		if !suspects[id] {
+			continue
+		}
 		var elsewhere Tally
-		for other := range queues {
-			if suspects[other] != nil || known[other] != nil {
-				continue
-			}
-			_, there := c.sum(other)
-			for shape := range byShape {
-				elsewhere.Add(there[shape])
+		for at, t := range all {
+			if _, here := all[place{id, at.shape}]; here && !suspects[at.queue] && !known[at.queue] {
+				elsewhere = elsewhere.plus(t)
 			}
 		}
-		if elsewhere.Good() < enoughElsewhere || elsewhere.Good() < elsewhere.Fails {
-			delete(out, id)
+		if elsewhere.good() >= enoughElsewhere && elsewhere.good() >= elsewhere.Fails {
+			out[id] = t
 		}
 	}
 	return out
-}
-
-// Queues returns the queues of which something is counted.
-func (c *Counts) Queues() map[shares.QueueID]bool {
-	ids := map[shares.QueueID]bool{}
-	for _, half := range []map[shares.QueueID]*queueCounts{c.before, c.now} {
-		for id := range half {
-			ids[id] = true
-		}
-	}
-	return ids
 }
 
 // Probed returns what ended at holes since the last call, and watches those that are known now.
-func (c *Counts) Probed(known map[shares.QueueID]*Hole) map[shares.QueueID]Tally {
-	out := map[shares.QueueID]Tally{}
-	for id, t := range c.watch {
-		if t.Ends > 0 {
-			out[id] = *t
-		}
-	}
-	c.watch = make(map[shares.QueueID]*Tally, len(known))
+func (c *Counts) Probed(known map[shares.QueueID]bool) map[shares.QueueID]Tally {
+	probed := c.watch
+	c.watch = make(map[shares.QueueID]Tally, len(known))
 	for id := range known {
-		c.watch[id] = &Tally{}
+		c.watch[id] = Tally{}
 	}
-	return out
+	return probed
 }
 
 // Forget drops what was counted of a queue: it begins anew.
 func (c *Counts) Forget(id shares.QueueID) {
-	delete(c.now, id)
-	delete(c.before, id)
+	for _, half := range []map[place]Tally{c.now, c.before} {
+		maps.DeleteFunc(half, func(at place, _ Tally) bool { return at.queue == id })
+	}
 }

@@ -78,13 +78,12 @@ func (p pool) running() (all []retry.Candidate) {
 
 // run serves every ask of a round.
 func run(round *retry.Round, all []retry.Candidate) (jobs []int64) {
-	young := round.Young()
-	for _, c := range all {
-		young.Add(c)
-	}
-	for s, ok := round.Next(); ok; s, ok = round.Next() {
-		round.Choose(s, s.Among(young))
-	}
+	_ = round.Choose(func(young *retry.Young) error {
+		for _, c := range all {
+			young.Add(c)
+		}
+		return nil
+	})
 	for _, o := range round.Orders {
 		jobs = append(jobs, o.JobID)
 	}
@@ -176,7 +175,7 @@ func TestRates(t *testing.T) {
 }
 
 func TestAmong(t *testing.T) {
-	s := retry.Search{Most: 2, Ask: retry.Ask{Share: 9, Cores: 2, Queues: []shares.QueueID{1, 3}, Back: shares.Ask{Terms: shares.Reclaim{MinRuntime: shares.Duration(time.Minute)}}}}
+	ask := retry.Ask{Share: 9, Cores: 2, Queues: []shares.QueueID{1, 3}, Back: shares.Ask{Terms: shares.Reclaim{MinRuntime: shares.Duration(time.Minute)}}}
 	job := func(id int64, share shares.ShareID, queue shares.QueueID, cores int64, ageS float64) retry.Candidate {
 		return retry.Candidate{JobID: id, Age: time.Duration(ageS * float64(time.Second)), Running: retry.Running{QueueID: queue, ShareID: share, Cores: cores}}
 	}
@@ -184,14 +183,14 @@ func TestAmong(t *testing.T) {
 		job(1, 1, 1, 2, 300), job(2, 1, 1, 2, 100), job(3, 1, 3, 4, 200), job(4, 1, 1, 2, 59), job(5, 1, 1, 1, 100), job(6, 1, 2, 2, 100),
 		job(7, 2, 1, 2, 60), job(8, 2, 1, 2, 60), job(9, 2, 1, 2, 60), job(10, 9, 1, 2, 100),
 	}
-	young := retry.NewYoung([]retry.Ask{s.Ask})
+	young := retry.NewYoung([]retry.Ask{ask})
 	for _, c := range all {
 		if young.Wants(c.QueueID, c.Cores) {
 			young.Add(c)
 		}
 	}
 	var got []int64
-	for _, c := range s.Among(young) {
+	for _, c := range young.Among(ask, 2) {
 		got = append(got, c.JobID)
 	}
 	if want := []int64{2, 3, 9, 8}; !slices.Equal(got, want) {
@@ -210,7 +209,7 @@ func TestAmongMany(t *testing.T) {
 		young.Add(retry.Candidate{JobID: int64(i * 7919 % 100_000), Age: time.Duration(i*7919%100_000) * time.Second, Running: retry.Running{QueueID: 1, ShareID: 1, Cores: int64(1 + i%3)}})
 	}
 	for i, ask := range asks {
-		some := retry.Search{Ask: ask, Most: retry.MostOrders}.Among(young)
+		some := young.Among(ask, retry.MostOrders)
 		for k, c := range some {
 			if want := int64(3600*i + k); c.JobID != want {
 				t.Fatalf("of those that ran for %d hours candidate %d is job %d, want %d", i, k, c.JobID, want)
@@ -229,12 +228,10 @@ func TestOwed(t *testing.T) {
 		given[retry.Claimer{Pool: "default", Share: share}] = unit
 	}
 	given[retry.Claimer{Pool: "default", Share: 4}] = -unit
-	book := p.snapshot(t).Book
-	if diff := gocmp.Diff([]retry.Debt{{Leaf: 1, Units: unit}, {Leaf: 3, Units: unit}}, retry.Owed(book, given)); diff != "" {
+	given[retry.Claimer{Pool: "gpu", Share: 3}] = 2 * unit
+	want := map[retry.Claimer]shares.Units{{Pool: "default", Share: 1}: unit, {Pool: "default", Share: 3}: unit, {Pool: "gpu", Share: 3}: 2 * unit}
+	if diff := gocmp.Diff(want, retry.Owed(p.tree(t), given)); diff != "" {
 		t.Error(diff)
-	}
-	if got := retry.Owed(shares.NewPool(book.Tree(), "gpu"), given); len(got) != 0 {
-		t.Errorf("in another pool %v", got)
 	}
 }
 

@@ -134,21 +134,18 @@ func (s *Snapshot) hopeless(back shares.Ask) bool {
 	return len(s.Book.Victims(s.R, back, jobs, time.Time{}.Add(time.Duration(back.Terms.MinRuntime)))) == 0
 }
 
-// Owed returns the leaves that take their units before all others, in the order of the tree: those that were reclaimed for them by
-// comparing leaves with leaves, or by rank. Pulls go by the targets of the tree, which would give some of them back.
-func Owed(book *shares.Pool, given map[Claimer]shares.Units) (list []Debt) {
-	tree := book.Tree()
-	for _, leaf := range tree.Leaves() {
-		terms := tree.ReclaimOf(leaf)
-		if u := given[Claimer{book.Name(), tree.Nodes[leaf].ID}]; u > 0 && terms != nil && (terms.Scope == "leaf" || terms.By == "rank") {
-			list = append(list, Debt{leaf, u})
+// Owed is what leaves are given and take before all others: units that were reclaimed for them by comparing leaves with leaves, or by
+// rank. Pulls go by the targets of the tree, which would give some of them back.
+func Owed(tree *shares.Tree, given map[Claimer]shares.Units) map[Claimer]shares.Units {
+	owed := map[Claimer]shares.Units{}
+	for c, u := range given {
+		leaf, ok := tree.ByID(c.Share)
+		if !ok || u <= 0 || !tree.Leaf(leaf) {
+			continue
+		}
+		if terms := tree.ReclaimOf(leaf); terms != nil && (terms.Scope == "leaf" || terms.By == "rank") {
+			owed[c] = u
 		}
 	}
-	return list
-}
-
-// Debt is units that a leaf is owed; 0 or less: it had them.
-type Debt struct {
-	Leaf  int
-	Units shares.Units
+	return owed
 }

@@ -25,37 +25,16 @@ type ends struct {
 	counts retry.Counts
 }
 
-func (e *ends) begin() {
+func (e *ends) do(what func(*retry.Counts)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.counts = retry.Counts{}
-}
-
-func (e *ends) add(l machine.Lease, said entry.Outcome) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.counts.Add(l.Queue, l.Shape, said)
-}
-
-// look returns the queues that were found, and how probes ended, since the last look.
-func (e *ends) look(b policy.BlackHole, known map[shares.QueueID]*retry.Hole, now time.Time) (found, probed map[shares.QueueID]retry.Tally) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.counts.Turn(now, b.Window)
-	return e.counts.Found(b, known), e.counts.Probed(known)
-}
-
-func (e *ends) forget(queue shares.QueueID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.counts.Forget(queue)
+	what(&e.counts)
 }
 
 // HoleRow is a queue that gets a job now and then only.
 type HoleRow struct {
 	QueueID shares.QueueID
-	retry.Standing
-	BadAt  time.Time
+	retry.Hole
 	ProbeS int32 // as the log has it
 }
 
@@ -108,21 +87,23 @@ func (w *watching) look(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	known := make(map[shares.QueueID]*retry.Hole, len(rows))
+	known := make(map[shares.QueueID]bool, len(rows))
 	for _, row := range rows {
-		known[row.QueueID] = &retry.Hole{Standing: row.Standing, BadAt: row.BadAt}
+		known[row.QueueID] = true
 	}
 	var found, probed map[shares.QueueID]retry.Tally
 	if w.site.Sample > 0 {
-		found, probed = w.ends.look(w.site, known, w.now)
+		w.ends.do(func(c *retry.Counts) {
+			c.Turn(w.now, w.site.Window)
+			found, probed = c.Found(w.site, known), c.Probed(known)
+		})
 	}
 	for _, row := range rows {
-		n += w.review(row, known[row.QueueID], probed[row.QueueID])
+		n += w.review(row, probed[row.QueueID])
 	}
 	for queue, t := range found {
 		if _, there := w.busy[queue]; there {
-			h := retry.NewHole(t, w.now)
-			w.hold(HoleRow{QueueID: queue, Standing: h.Standing, BadAt: h.BadAt}, true)
+			w.hold(HoleRow{QueueID: queue, Hole: retry.NewHole(t, w.now)}, true)
 			n++
 		}
 	}
@@ -130,20 +111,18 @@ func (w *watching) look(ctx context.Context) (n int, err error) {
 }
 
 // review lets a hole go, or notes how its probes ended. It returns 1 if it let it go.
-func (w *watching) review(row HoleRow, h *retry.Hole, t retry.Tally) int {
-	h.Note(t, w.now)
+func (w *watching) review(row HoleRow, t retry.Tally) int {
+	row.Note(t, w.now)
 	running, there := w.busy[row.QueueID]
-	if w.site.Sample == 0 || !there || h.Over(running, w.site.Window, w.now) {
+	if w.site.Sample == 0 || !there || row.Over(running, w.site.Window, w.now) {
 		w.gone = append(w.gone, int32(row.QueueID))
-		w.ends.forget(row.QueueID)
+		w.ends.do(func(c *retry.Counts) { c.Forget(row.QueueID) })
 		if there {
 			w.said = append(w.said, entry.Holed{Queue: row.QueueID})
 		}
 		return 1
 	}
-	anew := row.ProbeS != w.probeS()
-	if anew || t.Ends > 0 {
-		row.Standing, row.BadAt = h.Standing, h.BadAt
+	if anew := row.ProbeS != w.probeS(); anew || t.Ends > 0 {
 		w.hold(row, anew)
 	}
 	return 0

@@ -145,33 +145,33 @@ func (j *judging) judge(ctx context.Context, jobs []waiting) error {
 }
 
 // one decides about a job by its attempts.
-func (j *judging) one(ctx context.Context, w *waiting, t *tried) error {
-	if t == nil || t.last != w.Attempt {
+func (j *judging) one(ctx context.Context, w *waiting, t *retry.Tried) error {
+	if t == nil || t.Number != w.Attempt {
 		j.close(w, "failed for good: its block, its shape or its attempts are not in the tables any more") // else it waited for ever
 		return nil
 	}
-	next := retry.After(t.end(), j.site)
-	if next.Judged != nil {
-		j.cfg.Judged(*next.Judged)
-		j.cfg.Count(func(t *tally.Tally) { t.Judge(*next.Judged) })
+	v := retry.Judge(*t, j.site)
+	if v.Asked {
+		j.cfg.Judged(v.Judgement)
+		j.cfg.Count(func(t *tally.Tally) { t.Judge(v.Judgement) })
 	}
 	goes := *w
-	if goes.Split = next.Split; next.Need != nil {
+	if goes.Split = v.Split; v.Need != nil {
 		var err error
-		if goes.Shape, err = intake.Intern(ctx, j.tx, *next.Need); err != nil {
+		if goes.Shape, err = intake.Intern(ctx, j.tx, *v.Need); err != nil {
 			return err
 		}
 	}
-	switch wait := next.Until.Sub(j.site.Now); {
-	case next.Is != entry.Again && next.Is != entry.Waits:
+	switch {
+	case v.Over:
 		j.close(w, "")
-	case next.Is == entry.Waits && wait > 0:
-		j.later = append(j.later, later{goes, wait})
+	case v.Backoff > 0:
+		j.later = append(j.later, later{goes, v.Backoff})
 	default:
 		j.next(goes)
 	}
-	if next.Note != "" {
-		j.notes = append(j.notes, note{*w, next.Note})
+	if v.Note != "" {
+		j.notes = append(j.notes, note{*w, v.Note})
 	}
 	return nil
 }

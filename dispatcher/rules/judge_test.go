@@ -75,7 +75,7 @@ func TestFailuresAndLossesAreCountedApart(t *testing.T) {
 	for i, outcome := range []entry.Outcome{entry.Lost, entry.Lost, entry.Failed, entry.Lost, entry.Lost} { // three in a row are not reached
 		e := w.end(w.must("q"), outcome, "")
 		w.is(e, entry.Waits, w.judge(), "again", "")
-		if w.learn(); i == 0 && len(w.rules.blocks.list) != 1 {
+		if w.learn(); i == 0 && len(w.rules.known.blocks) != 1 {
 			t.Error("the block was not learnt")
 		}
 	}
@@ -100,15 +100,15 @@ func TestQuarantine(t *testing.T) {
 func TestAttemptsRunOut(t *testing.T) {
 	w := newWorld(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	one, two := w.enqueue("A", 1, 1, job.Requirements{}), w.enqueue("A", 1, 2, job.Requirements{})
-	w.rules.blocks.of(one)
-	w.rules.blocks.of(two)
+	w.rules.known.block(one)
+	w.rules.known.block(two)
 	w.learn()
 	w.is(w.end(w.must("q"), entry.Failed, ""), entry.Over, w.judge(), "nothing", "")
 	w.is(w.end(w.must("q"), entry.Returned, ""), entry.Again, w.judge(), "nothing", "")
 	w.is(w.end(w.must("q"), entry.Failed, ""), entry.Waits, w.judge(), "again", "") // the second, of which one was not charged
 	w.is(w.end(w.must("q"), entry.Failed, ""), entry.Waits, w.judge(), "failed", "")
 	other := w.enqueue("A", 1, 1, job.Requirements{})
-	w.rules.blocks.of(other)
+	w.rules.known.block(other)
 	w.learn()
 	w.is(w.end(w.must("q"), entry.Cancelled, "the pilot gave up"), entry.Waits, w.judge(), "failed", "")
 }

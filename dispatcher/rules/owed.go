@@ -23,8 +23,6 @@ type owed struct {
 	at   time.Time
 }
 
-func (o *owed) begin() { o.keep(nil, time.Time{}) }
-
 // some says whether anything is owed, as far as was said.
 func (o *owed) some() bool {
 	o.mu.Lock()
@@ -44,16 +42,7 @@ func (o *owed) keep(debts map[retry.Claimer]shares.Units, at time.Time) {
 func (o *owed) anew(tree *shares.Tree, given map[retry.Claimer]shares.Units, now time.Time) (debts map[retry.Claimer]shares.Units, said []entry.Entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	pools := map[string]bool{}
-	for c := range given {
-		pools[c.Pool] = true
-	}
-	debts = map[retry.Claimer]shares.Units{}
-	for name := range pools {
-		for _, d := range retry.Owed(shares.NewPool(tree, name), given) {
-			debts[retry.Claimer{Pool: name, Share: tree.Nodes[d.Leaf].ID}] = d.Units
-		}
-	}
+	debts = retry.Owed(tree, given)
 	if maps.Equal(debts, o.last) && now.Sub(o.at) < owedAgain {
 		return nil, nil
 	}

@@ -73,9 +73,7 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 
 // closedOrder is one whose lease is gone.
 type closedOrder struct {
-	JobID   int64
-	Attempt int32
-	Nonce   int64
+	fold.Fence
 	Outcome string  // a letter, as of history; empty: it is not known
 	Lost    float64 // units times seconds
 }
@@ -91,12 +89,12 @@ func (r *Rules) count(c *reclaiming) {
 	r.cfg.Count(func(t *tally.Tally) {
 		t.Ordered += int64(c.ordered)
 		for _, o := range c.closed {
-			l, outcome := fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}, entry.Outcome(0)
+			outcome := entry.Outcome(0)
 			if o.Outcome != "" {
 				outcome = entry.Outcome(o.Outcome[0])
 			}
-			t.Close(outcome, !r.forced[l], o.Lost)
-			delete(r.forced, l)
+			t.Close(outcome, !r.forced[o.Fence], o.Lost)
+			delete(r.forced, o.Fence)
 		}
 	})
 }
@@ -117,10 +115,8 @@ type reclaiming struct {
 // openOrder is one whose lease is still there.
 type openOrder struct {
 	retry.Open
-	JobID   int64
-	Attempt int32
-	Nonce   int64
-	Due     bool
+	fold.Fence
+	Due bool
 }
 
 // round looked at the machine before it looks at the orders: one that is closed in between counts for the claimer twice rather
@@ -137,7 +133,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	for i := range open {
 		o := &open[i]
 		if o.Cores = c.cores[o.ShapeID]; o.Due {
-			c.due = append(c.due, fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce})
+			c.due = append(c.due, o.Fence)
 		}
 	}
 	recent, err := collect[retry.Recent](ctx, c.tx, "recent_reclaims", args{"settle_s": reclaimSettle.Seconds()})
@@ -177,17 +173,7 @@ func (c *reclaiming) choose(ctx context.Context, round *retry.Round, open []open
 			round.Spend(s.PlanID, s.N)
 		}
 	}
-	young, looked := round.Young(), false
-	for s, ok := round.Next(); ok; s, ok = round.Next() {
-		if !looked {
-			if err := c.look(ctx, young, open); err != nil {
-				return err
-			}
-			looked = true
-		}
-		round.Choose(s, s.Among(young))
-	}
-	return nil
+	return round.Choose(func(young *retry.Young) error { return c.look(ctx, young, open) })
 }
 
 // lookAtOnce is how many leases are looked at before others have a turn: some milliseconds in which the leader decides nothing.
@@ -198,7 +184,7 @@ const lookAtOnce = 20_000
 func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOrder) (err error) {
 	ordered := map[fold.Fence]bool{}
 	for _, o := range open {
-		ordered[fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}] = true
+		ordered[o.Fence] = true
 	}
 	wanted := func(v machine.View) bool {
 		for h := range v.Held() {

@@ -45,8 +45,7 @@ type Config struct {
 type Rules struct {
 	cfg    Config
 	site   atomic.Pointer[retry.Site] // as Learn saw it last; nil: it has not
-	blocks blocks
-	past   past
+	known  known
 	ends   ends
 	owed   owed
 	forced map[fold.Fence]bool // leases that Reclaim has returned, whose orders are open
@@ -71,31 +70,8 @@ func New(cfg Config) *Rules {
 
 // Begin forgets what was counted and said: the daemon begins to lead.
 func (r *Rules) Begin() {
-	r.ends.begin()
-	r.owed.begin()
-}
-
-// Learn takes over the site in force, and reads the blocks and the past attempts of jobs that Decide has to know. It returns how many blocks
-// it read.
-func (r *Rules) Learn(ctx context.Context) (n int, err error) {
-	if _, err := r.siteNow(ctx); err != nil {
-		return 0, fmt.Errorf("learn: %w", err)
-	}
-	if err := r.learnPast(ctx); err != nil {
-		return 0, fmt.Errorf("learn: %w", err)
-	}
-	jobs := r.blocks.unknown(learnBatch)
-	if len(jobs) == 0 {
-		return 0, nil
-	}
-	rows, err := collect[jobFacts](ctx, r.cfg.Pool, "facts", args{"jobs": jobs})
-	if err != nil {
-		return 0, fmt.Errorf("learn: %w", err)
-	}
-	for _, f := range rows {
-		n += r.blocks.add(block{f.Low, f.High, f.MaxAttempts, f.Terms != nil})
-	}
-	return n, nil
+	r.ends.do(func(c *retry.Counts) { *c = retry.Counts{} })
+	r.owed.keep(nil, time.Time{})
 }
 
 // siteNow looks at the site in force.
@@ -123,8 +99,5 @@ func (r *Rules) Purge(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Bounds of a step.
-const (
-	learnBatch = 1000
-	purgeBatch = 5000
-)
+// purgeBatch is how many rows of a kind one Purge drops.
+const purgeBatch = 5000

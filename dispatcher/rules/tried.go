@@ -40,18 +40,8 @@ type shapeNeed struct {
 	Need  job.Requirements
 }
 
-// tried is a job with all that a verdict about its last attempt goes by.
-type tried struct {
-	facts    jobFacts
-	need     job.Requirements
-	attempts []retry.Attempt // charged and not finished, oldest first
-	said     entry.Outcome   // of the last attempt
-	last     int32           // its number
-	returned int32           // attempts that were not charged
-}
-
 // tried reads what is known of some jobs. One of which something is missing is left out.
-func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*tried, error) {
+func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*retry.Tried, error) {
 	ids := column(jobs, func(w waiting) int64 { return w.Job })
 	facts, err := collect[jobFacts](ctx, j.tx, "facts", args{"jobs": ids})
 	if err != nil || len(facts) == 0 {
@@ -75,19 +65,19 @@ func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*tried, 
 	for _, s := range shapes {
 		needs[s.Shape] = s.Need
 	}
-	found := map[int64]*tried{}
+	found := map[int64]*retry.Tried{}
 	for _, f := range facts {
-		found[f.Job] = &tried{facts: f}
+		found[f.Job] = &retry.Tried{Terms: f.Terms, Most: f.MaxAttempts}
 	}
 	for i := range list {
 		if t := found[list[i].Job]; t != nil {
-			t.add(&list[i])
+			list[i].addTo(t)
 		}
 	}
 	for i := range jobs {
 		need, ok := needs[jobs[i].Shape]
-		if t := found[jobs[i].Job]; t != nil && ok {
-			t.need = need
+		if t := found[jobs[i].Job]; t != nil && ok && len(t.Attempts) > 0 {
+			t.Need = need
 		} else {
 			delete(found, jobs[i].Job)
 		}
@@ -95,28 +85,20 @@ func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*tried, 
 	return found, nil
 }
 
-// add adds the next attempt of the job.
-func (t *tried) add(a *attempt) {
-	t.said, t.last = entry.Outcome(a.Outcome[0]), a.Attempt
-	if t.said == entry.Returned {
-		t.returned++
+// addTo adds the next attempt of a job. One that was returned was not charged: the job may have one more.
+func (a *attempt) addTo(t *retry.Tried) {
+	t.Number = a.Attempt
+	said := entry.Outcome(a.Outcome[0])
+	if said == entry.Returned {
+		t.Most++
 		return
 	}
-	f := policy.Failure{Outcome: outcomeWords[t.said], Message: a.Message, Report: a.Report, MemoryMB: a.MemoryMB, Took: retry.Took(a.TookS)}
+	f := policy.Failure{Outcome: outcomeWords[said], Message: a.Message, Report: a.Report, MemoryMB: a.MemoryMB, Took: retry.Took(a.TookS)}
 	if code := int(a.ExitCode); code != 0 {
 		f.ExitCode = &code
 	}
-	t.attempts = append(t.attempts, retry.Attempt{Failure: f, Queue: a.Queue})
+	t.Attempts = append(t.Attempts, retry.Attempt{Failure: f, Queue: a.Queue})
 }
 
 // outcomeWords are the outcomes as rules name them.
 var outcomeWords = map[entry.Outcome]string{entry.Failed: policy.Failed, entry.Lost: policy.Lost, entry.Cancelled: "cancelled"}
-
-// end is the last attempt, as retry.After takes it.
-func (t *tried) end() retry.End {
-	e := retry.End{Said: t.said, Number: t.last, Most: t.facts.MaxAttempts + t.returned, Need: t.need, Terms: t.facts.Terms, Read: true}
-	if n := len(t.attempts); n > 0 {
-		e.Attempt, e.Earlier = t.attempts[n-1], t.attempts[:n-1]
-	}
-	return e
-}
