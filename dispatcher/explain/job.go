@@ -54,9 +54,9 @@ func (m Moment) Job(s Subject) Explanation {
 // fill says all that follows from a look.
 func (l *look) fill(e *Explanation) {
 	if l.leaf >= 0 {
-		for _, name := range l.names {
-			path := l.pools[name].path(l.tree, l.leaf)
-			path.AtTarget = l.flows[name].atTarget
+		for _, p := range l.pools {
+			path := p.path(l.tree, l.leaf)
+			path.AtTarget = p.atTarget
 			e.Pools = append(e.Pools, path)
 		}
 		if l.subject.State == "ready" {
@@ -95,15 +95,13 @@ type look struct {
 	leaf    int // -1: its share has gone, or the machine does not know its shape
 	need    job.Requirements
 	ahead   []machine.AheadView
-	before  int64 // of them, those that come before it
-	more    bool  // there are others that nobody counted
-	names   []string
-	pools   map[string]*pool // in which it may run
-	flows   map[string]flow
+	before  int64   // of them, those that come before it
+	more    bool    // there are others that nobody counted
+	pools   []*flow // in which it may run
 }
 
 func (m Moment) lookAt(s *Subject) *look {
-	l := &look{Moment: m, subject: s, tree: m.View.Site.Tree, leaf: -1, pools: map[string]*pool{}, flows: map[string]flow{}}
+	l := &look{Moment: m, subject: s, tree: m.View.Site.Tree, leaf: -1}
 	need, known := m.View.Shape(s.Shape)
 	leaf, ok := l.tree.ByID(s.Share)
 	if !known || !ok || !l.tree.Leaf(leaf) {
@@ -117,12 +115,20 @@ func (m Moment) lookAt(s *Subject) *look {
 	jobs := countJobs(m.View)
 	for _, name := range poolsOf(m.View.Site) {
 		if l.power(need, name) > 0 {
-			l.names = append(l.names, name)
-			l.pools[name] = m.pool(name, jobs)
-			l.flows[name] = l.flowOf(l.pools[name])
+			l.pools = append(l.pools, l.flowOf(m.pool(name, jobs)))
 		}
 	}
 	return l
+}
+
+// pool is one in which it may run.
+func (l *look) pool(name string) *flow {
+	for _, p := range l.pools {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
 }
 
 // power is that of the strongest queue of a pool which may run jobs of the leaf; 0: none may.
@@ -182,7 +188,7 @@ func (l *look) gates(e *Explanation) {
 		}
 	}
 	for _, q := range e.Queues {
-		if gateOrder[q.Gate] > gateOrder[e.Gate] {
+		if q.Gate.place() > e.Gate.place() {
 			e.Gate = q.Gate
 		}
 	}
@@ -237,7 +243,7 @@ func (l *look) passedOver(pilots []Pilot) string {
 
 // refused says which gate refuses the job at a queue.
 func (l *look) refused(q shares.Queue, a machine.Answer) (Gate, string) {
-	no, p := a.Refusals[0], l.pools[q.Pool]
+	no, p := a.Refusals[0], l.pool(q.Pool)
 	units := figure(shares.Units(no.Needed).Float())
 	node, _ := l.tree.ByPath(no.Ref)
 	switch no.Gate {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
@@ -54,24 +55,12 @@ type Kind struct {
 
 // poolsOf lists the pools in the order of their first queue.
 func poolsOf(site shares.Version) (names []string) {
-	seen := map[string]bool{}
 	for _, q := range site.Queues {
-		if !seen[q.Pool] {
-			seen[q.Pool] = true
+		if !slices.Contains(names, q.Pool) {
 			names = append(names, q.Pool)
 		}
 	}
 	return names
-}
-
-// queueOf finds a queue of the site.
-func queueOf(site shares.Version, id shares.QueueID) (q shares.Queue, ok bool) {
-	for _, q := range site.Queues {
-		if q.ID == id {
-			return q, true
-		}
-	}
-	return q, false
 }
 
 // pathOf is the path of a share; empty for the whole tree.
@@ -80,18 +69,4 @@ func pathOf(site shares.Version, id shares.ShareID) string {
 		return site.Tree.Nodes[node].Path
 	}
 	return ""
-}
-
-// Fits lists the queues that could run jobs with these requirements, and for the others the first gate that fails. Which
-// shares a queue runs is not asked.
-func (m Moment) Fits(r job.Requirements) (queues []string, reasons map[string]string) {
-	reasons = map[string]string{}
-	for _, q := range m.View.Site.Queues {
-		if reason := job.Fits(r, q, q.Labels); reason != "" {
-			reasons[q.Name] = reason
-		} else {
-			queues = append(queues, q.Name)
-		}
-	}
-	return queues, reasons
 }

@@ -46,17 +46,3 @@ func down(t *shares.Tree, node int) []int {
 	}
 	return path
 }
-
-// parting is the level at which the paths of two leaves part: the nodes of both there, children of one parent.
-func parting(t *shares.Tree, a, b int) (ofA, ofB int) {
-	for t.Nodes[a].Depth > t.Nodes[b].Depth {
-		a = t.Nodes[a].Parent
-	}
-	for t.Nodes[b].Depth > t.Nodes[a].Depth {
-		b = t.Nodes[b].Parent
-	}
-	for t.Nodes[a].Parent != t.Nodes[b].Parent {
-		a, b = t.Nodes[a].Parent, t.Nodes[b].Parent
-	}
-	return a, b
-}

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 
 // Queues is the state of all queues, in file order.
 func (m Moment) Queues() []QueueStanding {
-	queues := m.View.Site.Queues
-	out, at := make([]QueueStanding, len(queues)), map[shares.QueueID]int{}
+	queues, places := m.View.Site.Queues, placesOf(m.View, true)
+	out := make([]QueueStanding, len(queues))
 	for i, q := range queues {
 		w := m.View.Queue(q.ID)
 		out[i] = QueueStanding{Queue: q, HeldCores: w.HeldCores, HeldJobs: w.HeldJobs, Pilots: len(m.Pilots[q.ID]), Waiting: m.Pulls[q.ID]}
@@ -23,64 +22,27 @@ func (m Moment) Queues() []QueueStanding {
 		if h, ok := m.Holes[q.ID]; ok {
 			out[i].BlackHole = &h
 		}
-		at[q.ID] = i
 	}
-	for key, at := range readyAt(m.View) {
-		for i := range queues {
-			if at.runs[i] && (key.leaf == 0 || queues[i].Runs(m.View.Site.Tree.Nodes[key.leaf].Path)) {
-				out[i].Ready += at.n
-			}
+	ready := map[*place]int64{} // summed up first: there may be many kinds of jobs, and many queues
+	for b := range m.View.Ready() {
+		if b.Ready > 0 {
+			ready[places.of(b)] += b.Ready
+		}
+	}
+	for place, n := range ready {
+		for _, i := range place.at {
+			out[i].Ready += n
 		}
 	}
 	for h := range m.View.Held() {
-		if i, ok := at[h.Queue]; ok && queues[i].MaxIO > 0 {
-			need, _ := m.View.Shape(h.Shape)
-			out[i].HeldIO += h.Jobs * need.Resources[shares.IO]
+		for _, i := range places.queue(h.Queue).at {
+			if queues[i].MaxIO > 0 {
+				need, _ := m.View.Shape(h.Shape)
+				out[i].HeldIO += h.Jobs * need.Resources[shares.IO]
+			}
 		}
 	}
 	return out
-}
-
-// placed is what says where jobs may run: the list of queues whose figures admit them and, where queues do not run all shares, whose
-// they are.
-type placed struct {
-	list *bool // its first
-	leaf int   // 0: whoever's they are
-}
-
-// place is that of ready jobs; some says that a queue does not run all shares.
-func place(b machine.ReadyView, some bool) (p placed) {
-	p.list = &b.Runs[0]
-	if some {
-		p.leaf = b.Leaf
-	}
-	return p
-}
-
-// readyAt counts ready jobs by where they may run.
-func readyAt(v machine.View) map[placed]*placeCount {
-	counts, some := map[placed]*placeCount{}, someOnly(v.Site)
-	for b := range v.Ready() {
-		if b.Leaf < 0 || b.Ready == 0 || len(b.Runs) == 0 {
-			continue
-		}
-		key := place(b, some)
-		if counts[key] == nil {
-			counts[key] = &placeCount{runs: b.Runs}
-		}
-		counts[key].n += b.Ready
-	}
-	return counts
-}
-
-type placeCount struct {
-	runs []bool
-	n    int64
-}
-
-// someOnly says whether a queue does not run all shares.
-func someOnly(site shares.Version) bool {
-	return slices.ContainsFunc(site.Queues, func(q shares.Queue) bool { return len(q.AllowShares)+len(q.DenyShares) > 0 })
 }
 
 // targetSlots tells of target slots of a queue.

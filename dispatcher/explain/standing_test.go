@@ -103,13 +103,6 @@ func TestQueuesAndCounts(t *testing.T) {
 		{Share: "B", Class: "SCORE", State: "ready", Queues: []string{"q", "closed", "wide"}, Pools: []string{"default", "other"}, N: 4}}, counts); d != "" {
 		t.Error(d)
 	}
-	ended := m.Ended([]EndCount{{Share: p.share("B"), Shape: 2, Queue: 3, State: "failed", N: 5}, {Shape: 99}})
-	if len(ended) != 1 || ended[0].Share != "B" || ended[0].Pools[0] != "other" || ended[0].N != 5 {
-		t.Errorf("%+v", ended)
-	}
-	if fit, not := m.Fits(job.Requirements{Cores: 3}); !slices.Equal(fit, []string{"closed", "wide"}) || !strings.Contains(not["q"], "queue has 2 slots") {
-		t.Errorf("%v %v", fit, not)
-	}
 }
 
 // Stock says what is ready and what free slots could start; the stock of a share, at which queues it has nothing, and why.
