@@ -19,9 +19,9 @@ type Job struct {
 func Expand(l Layout) Expansion {
 	jobs, claims := l.Size()
 	x := expander{Expansion: Expansion{Claims: make([]ClaimKey, 0, claims), Jobs: make([]Job, 0, jobs)}, outside: map[string]int32{}}
-	l.crowds(func(_ string, s Sharing, _ int64) {
-		if _, known := x.outside[s.Claim]; s.Claim != "" && !known {
-			x.outside[s.Claim] = x.add(ClaimKey{Template: s.Claim, External: true, Task: every, Replica: every, Index: every})
+	l.crowds(func(c sharedBy) {
+		if _, known := x.outside[c.Claim]; c.Claim != "" && !known {
+			x.outside[c.Claim] = x.add(ClaimKey{Template: c.Claim, External: true, Task: every, Replica: every, Index: every})
 		}
 	})
 	x.task(l)

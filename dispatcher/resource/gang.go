@@ -48,25 +48,33 @@ const maxLooks = 20_000
 // nowhere, leaving out what is the same as before: equal needs go into rooms in ascending order, of equal rooms only one is
 // tried. The result depends on nothing but the arguments.
 func Fit(needs []Need, rooms []Room) Fitting {
-	p := packing{needs: needs, at: make([]int, len(needs)), order: make([]int, len(needs))}
+	p := packing{needs: needs, at: make([]int, len(needs))}
 	for i, r := range rooms {
 		p.rooms = append(p.rooms, r.stated())
 		p.kind = append(p.kind, slices.IndexFunc(p.rooms, p.rooms[i].alike))
 	}
 	for i, n := range needs {
-		p.order[i] = i
 		if !slices.ContainsFunc(p.rooms, func(r Room) bool { return r.takes(n) }) {
 			return Fitting{Misfit: i, Never: true}
 		}
 	}
-	all := total(p.rooms)
-	slices.SortStableFunc(p.order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(needs[b].size(all), needs[a].size(all)), cmp.Compare(needs[a].Name, needs[b].Name))
-	})
+	p.order = largest(needs, p.rooms)
 	if p.place(0) {
 		return Fitting{At: p.at, Misfit: -1, nLooked: p.looks}
 	}
 	return Fitting{Misfit: p.order[p.deepest], Given: p.given, nLooked: p.looks}
+}
+
+// largest are the needs in the order in which rooms are looked for: by the part of all there is that they take.
+func largest(needs []Need, rooms []Room) []int {
+	order, all := make([]int, len(needs)), total(rooms)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(needs[b].size(all), needs[a].size(all)), cmp.Compare(needs[a].Name, needs[b].Name))
+	})
+	return order
 }
 
 // packing is a search on its way.

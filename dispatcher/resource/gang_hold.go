@@ -1,9 +1,7 @@
 package resource
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -105,15 +103,8 @@ func Useful(needs []Need, offered []Room) (use []bool) {
 	for i, r := range offered {
 		rooms[i] = r.stated()
 	}
-	order, all := make([]int, len(needs)), total(rooms)
-	for i := range needs {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(needs[b].size(all), needs[a].size(all)), cmp.Compare(needs[a].Name, needs[b].Name))
-	})
 	use = make([]bool, len(offered))
-	for _, i := range order {
+	for _, i := range largest(needs, rooms) {
 		best := -1
 		for r := range rooms {
 			if rooms[r].takes(needs[i]) && (best < 0 || rooms[r].Cores < rooms[best].Cores) {
