@@ -28,7 +28,7 @@ type Order struct {
 	Pool    string
 	Claimer shares.ShareID
 	Plan    shares.ShareID // whose reclaim it is
-	Grace   time.Duration
+	GraceS  int32
 }
 
 // Round chooses which attempts end, in all pools.
@@ -57,18 +57,24 @@ func NewRound(pools []*Snapshot, open []Open, recent []Recent) *Round {
 	return r
 }
 
-// Rates returns the plans that have a rate, and the time of each. What they ordered within it is to be told to Spend before Choose.
-func (r *Round) Rates() (plans []shares.ShareID, per []time.Duration) {
+// Rate is the time within which a plan gives so many orders at the most.
+type Rate struct {
+	Plan shares.ShareID
+	PerS float64
+}
+
+// Rates returns the plans that have a rate. What they ordered within it is to be told to Spend before Choose.
+func (r *Round) Rates() (rates []Rate) {
 	for _, s := range r.pools {
 		for _, a := range s.Asks {
 			rate := a.Back.Terms.Rate
 			if _, known := r.rates[a.Plan]; !known && rate.Per > 0 {
 				r.rates[a.Plan] = rate.Jobs
-				plans, per = append(plans, a.Plan), append(per, time.Duration(rate.Per))
+				rates = append(rates, Rate{a.Plan, time.Duration(rate.Per).Seconds()})
 			}
 		}
 	}
-	return plans, per
+	return rates
 }
 
 // Spend notes that a plan has given so many orders lately.
@@ -146,7 +152,7 @@ func (r *Round) choose(s *Snapshot, a Ask, most int, candidates []Candidate) {
 		s.pass(v.Leaf, a.Back.Leaf, v.Units)
 		s.Floors.take(tree, c.Running)
 		r.Given[Claimer{s.Pool, a.Share}] += v.Units
-		r.Orders = append(r.Orders, Order{Candidate: c, Pool: s.Pool, Claimer: a.Share, Plan: a.Plan, Grace: time.Duration(a.Back.Terms.Grace)})
+		r.Orders = append(r.Orders, Order{Candidate: c, Pool: s.Pool, Claimer: a.Share, Plan: a.Plan, GraceS: int32(time.Duration(a.Back.Terms.Grace).Seconds())})
 	}
 	r.Spend(a.Plan, len(victims))
 }

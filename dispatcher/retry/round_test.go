@@ -158,7 +158,7 @@ func TestOrders(t *testing.T) {
 	p := pool{held: []int{10, 2, 0}, asks: map[int]shares.Reclaim{2: {Grace: shares.Duration(time.Minute)}, 3: {Grace: shares.Duration(time.Hour)}}}
 	round := retry.NewRound([]*retry.Snapshot{p.snapshot(t)}, nil, nil)
 	run(round, p.running())
-	want := retry.Order{Candidate: p.running()[0], Pool: "default", Claimer: 3, Plan: 3, Grace: time.Hour}
+	want := retry.Order{Candidate: p.running()[0], Pool: "default", Claimer: 3, Plan: 3, GraceS: 3600}
 	if len(round.Orders) == 0 || !gocmp.Equal(round.Orders[0], want) {
 		t.Errorf("%+v, want %+v first", round.Orders, want)
 	}
@@ -168,9 +168,8 @@ func TestRates(t *testing.T) {
 	p := pool{held: []int{10, 0, 0}, asks: map[int]shares.Reclaim{2: {Rate: shares.Rate{Jobs: 1, Per: shares.Duration(time.Hour)}}, 3: {}}}
 	s := p.snapshot(t)
 	s.Asks = append(s.Asks, s.Asks[0]) // of another shape
-	plans, per := retry.NewRound([]*retry.Snapshot{s}, nil, nil).Rates()
-	if !slices.Equal(plans, []shares.ShareID{2}) || !slices.Equal(per, []time.Duration{time.Hour}) {
-		t.Errorf("%v in %v, want that of the one plan with a rate, once", plans, per)
+	if rates := retry.NewRound([]*retry.Snapshot{s}, nil, nil).Rates(); !slices.Equal(rates, []retry.Rate{{Plan: 2, PerS: 3600}}) {
+		t.Errorf("%v, want that of the one plan with a rate, once", rates)
 	}
 }
 

@@ -40,7 +40,7 @@ type HoleRow struct {
 
 // Holes reads the queues that get a job now and then only, for standings and explanations.
 func (r *Rules) Holes(ctx context.Context) ([]HoleRow, error) {
-	return collect[HoleRow](ctx, r.cfg.Pool, "black_holes", nil)
+	return pg.Collect[HoleRow](ctx, r.cfg.Pool, query["black_holes"])
 }
 
 // WatchQueues finds queues that fail nearly all that they get, so that they get one job at a time now and then, and lets them
@@ -83,7 +83,7 @@ type watching struct {
 
 // look goes through the holes that are known, and those that are found.
 func (w *watching) look(ctx context.Context) (n int, err error) {
-	rows, err := collect[HoleRow](ctx, w.tx, "lock_black_holes", nil)
+	rows, err := pg.Collect[HoleRow](ctx, w.tx, query["lock_black_holes"])
 	if err != nil {
 		return 0, err
 	}
@@ -143,10 +143,7 @@ func (w *watching) probeS() int32 { return max(1, int32(w.site.Probe.Seconds()))
 func (w *watching) write(ctx context.Context) error {
 	slices.SortFunc(w.keep, func(a, b HoleRow) int { return cmp.Compare(a.QueueID, b.QueueID) })
 	if len(w.keep) > 0 {
-		if err := exec(ctx, w.tx, "set_black_holes", args{"queues": column(w.keep, func(h HoleRow) int32 { return int32(h.QueueID) }),
-			"sinces": column(w.keep, func(h HoleRow) time.Time { return h.Since }), "ends": column(w.keep, func(h HoleRow) int32 { return int32(h.Ends) }),
-			"fails": column(w.keep, func(h HoleRow) int32 { return int32(h.Fails) }), "goods": column(w.keep, func(h HoleRow) int32 { return int32(h.Good) }),
-			"bad_ats": column(w.keep, func(h HoleRow) time.Time { return h.BadAt }), "probes_s": column(w.keep, func(h HoleRow) int32 { return h.ProbeS })}); err != nil {
+		if err := exec(ctx, w.tx, "set_black_holes", pg.Columns(w.keep)); err != nil {
 			return err
 		}
 	}

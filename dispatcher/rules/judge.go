@@ -72,13 +72,13 @@ type waiting struct {
 // later is a job that waits on.
 type later struct {
 	waiting
-	wait time.Duration
+	WaitS float64
 }
 
 // note is what people read of an attempt.
 type note struct {
 	waiting
-	text string
+	Note string
 }
 
 // cursor is the last attempt that was judged.
@@ -90,11 +90,11 @@ type cursor struct {
 
 // waits judges the next attempts after which jobs wait. Another daemon that is at it has the cursor: then there is nothing to do.
 func (j *judging) waits(ctx context.Context) (n int, err error) {
-	at, err := collect[cursor](ctx, j.tx, "lock_judged", nil)
+	at, err := pg.Collect[cursor](ctx, j.tx, query["lock_judged"])
 	if err != nil || len(at) == 0 {
 		return 0, err
 	}
-	jobs, err := collect[waiting](ctx, j.tx, "waits", args{"at": at[0].At, "job": at[0].Job, "upto": at[0].Upto, "n": judgeBatch})
+	jobs, err := pg.Collect[waiting](ctx, j.tx, query["waits"], args{"at": at[0].At, "job": at[0].Job, "upto": at[0].Upto, "n": judgeBatch})
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}
@@ -113,7 +113,7 @@ func (j *judging) waits(ctx context.Context) (n int, err error) {
 
 // due makes jobs ready whose time has come.
 func (j *judging) due(ctx context.Context) (n int, err error) {
-	jobs, err := collect[waiting](ctx, j.tx, "due", args{"n": judgeBatch})
+	jobs, err := pg.Collect[waiting](ctx, j.tx, query["due"], args{"n": judgeBatch})
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}
@@ -166,7 +166,7 @@ func (j *judging) one(ctx context.Context, w *waiting, t *retry.Tried) error {
 	case v.Over:
 		j.close(w, "")
 	case v.Backoff > 0:
-		j.later = append(j.later, later{goes, v.Backoff})
+		j.later = append(j.later, later{goes, v.Backoff.Seconds()})
 	default:
 		j.next(goes)
 	}
@@ -207,16 +207,12 @@ func (j *judging) next(w waiting) {
 // write brings all of it to the tables, and to the outbox last.
 func (j *judging) write(ctx context.Context) error {
 	if len(j.later) > 0 {
-		if err := exec(ctx, j.tx, "add_retries", args{"jobs": column(j.later, func(l later) int64 { return l.Job }),
-			"tasks": column(j.later, func(l later) int64 { return l.Task }), "attempts": column(j.later, func(l later) int32 { return l.Attempt }),
-			"shapes": column(j.later, func(l later) int32 { return l.Shape }), "waits": column(j.later, func(l later) float64 { return l.wait.Seconds() }),
-			"splits": column(j.later, func(l later) bool { return l.Split })}); err != nil {
+		if err := exec(ctx, j.tx, "add_retries", pg.Columns(j.later)); err != nil {
 			return err
 		}
 	}
 	if len(j.notes) > 0 {
-		if err := exec(ctx, j.tx, "add_notes", args{"jobs": column(j.notes, func(n note) int64 { return n.Job }),
-			"attempts": column(j.notes, func(n note) int32 { return n.Attempt }), "notes": column(j.notes, func(n note) string { return n.text })}); err != nil {
+		if err := exec(ctx, j.tx, "add_notes", pg.Columns(j.notes)); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // known is what Decide goes by of jobs. What it lacks is asked for, and read by Learn: the block of a job, and for one that may have its
@@ -152,7 +153,7 @@ func (r *Rules) Learn(ctx context.Context) (n int, err error) {
 	if len(asked) == 0 {
 		return 0, nil
 	}
-	facts, err := collect[jobFacts](ctx, r.cfg.Pool, "facts", args{"jobs": slices.Collect(maps.Keys(asked))})
+	facts, err := pg.Collect[jobFacts](ctx, r.cfg.Pool, query["facts"], args{"jobs": slices.Collect(maps.Keys(asked))})
 	if err != nil {
 		return 0, fmt.Errorf("learn: %w", err)
 	}
@@ -174,7 +175,7 @@ func (r *Rules) Learn(ctx context.Context) (n int, err error) {
 	if len(late) == 0 {
 		return n, nil
 	}
-	rows, err := collect[triedRow](ctx, r.cfg.Pool, "past", args{"jobs": late, "since": since})
+	rows, err := pg.Collect[triedRow](ctx, r.cfg.Pool, query["past"], args{"jobs": late, "since": since})
 	if err != nil {
 		return n, fmt.Errorf("learn: past attempts: %w", err)
 	}

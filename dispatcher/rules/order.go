@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -154,8 +155,8 @@ type endRate struct {
 const EndsWithin = 5 * time.Minute
 
 // EndRates returns how fast attempts ended lately, by queue and share, as far as they are folded.
-func EndRates(ctx context.Context, db querier) (rates []explain.EndRate, err error) {
-	rows, err := collect[endRate](ctx, db, "ends", args{"within_s": EndsWithin.Seconds()})
+func EndRates(ctx context.Context, db pg.Querier) (rates []explain.EndRate, err error) {
+	rows, err := pg.Collect[endRate](ctx, db, query["ends"], args{"within_s": EndsWithin.Seconds()})
 	if err != nil {
 		return nil, fmt.Errorf("rates of ends: %w", err)
 	}

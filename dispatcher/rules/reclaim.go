@@ -123,10 +123,10 @@ type openOrder struct {
 // than not at all.
 func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	var err error
-	if c.closed, err = collect[closedOrder](ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
+	if c.closed, err = pg.Collect[closedOrder](ctx, c.tx, query["close_reclaims"], args{"n": retry.MostOpen}); err != nil {
 		return err
 	}
-	open, err := collect[openOrder](ctx, c.tx, "open_reclaims", args{"told_s": (c.cfg.TTL + reclaimSlack).Seconds(), "n": retry.MostOpen})
+	open, err := pg.Collect[openOrder](ctx, c.tx, query["open_reclaims"], args{"told_s": (c.cfg.TTL + reclaimSlack).Seconds(), "n": retry.MostOpen})
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 			c.due = append(c.due, o.Fence)
 		}
 	}
-	recent, err := collect[retry.Recent](ctx, c.tx, "recent_reclaims", args{"settle_s": reclaimSettle.Seconds()})
+	recent, err := pg.Collect[retry.Recent](ctx, c.tx, query["recent_reclaims"], args{"settle_s": reclaimSettle.Seconds()})
 	if err != nil {
 		return err
 	}
@@ -163,9 +163,8 @@ type planRate struct {
 
 // choose tells the round what it has to know, ask by ask.
 func (c *reclaiming) choose(ctx context.Context, round *retry.Round, open []openOrder) error {
-	if plans, per := round.Rates(); len(plans) > 0 {
-		spent, err := collect[planRate](ctx, c.tx, "reclaim_rates", args{"plans": column(plans, func(p shares.ShareID) int32 { return int32(p) }),
-			"pers_s": column(per, time.Duration.Seconds)})
+	if rates := round.Rates(); len(rates) > 0 {
+		spent, err := pg.Collect[planRate](ctx, c.tx, query["reclaim_rates"], pg.Columns(rates))
 		if err != nil {
 			return err
 		}
@@ -236,15 +235,7 @@ func (c *reclaiming) order(ctx context.Context, orders []retry.Order) (rows [][]
 	if len(orders) == 0 {
 		return nil, nil
 	}
-	wrote, err := collect[given](ctx, c.tx, "order_reclaims", args{"jobs": column(orders, func(o retry.Order) int64 { return o.JobID }),
-		"attempts": column(orders, func(o retry.Order) int32 { return o.Attempt }),
-		"nonces":   column(orders, func(o retry.Order) int64 { return o.Nonce }),
-		"units":    column(orders, func(o retry.Order) int64 { return int64(o.Units) }),
-		"victims":  column(orders, func(o retry.Order) int32 { return int32(o.ShareID) }),
-		"pools":    column(orders, func(o retry.Order) string { return o.Pool }),
-		"claimers": column(orders, func(o retry.Order) int32 { return int32(o.Claimer) }),
-		"plans":    column(orders, func(o retry.Order) int32 { return int32(o.Plan) }),
-		"graces":   column(orders, func(o retry.Order) int32 { return int32(o.Grace.Seconds()) })})
+	wrote, err := pg.Collect[given](ctx, c.tx, query["order_reclaims"], pg.Columns(orders))
 	for _, g := range wrote {
 		rows = append(rows, []entry.Entry{entry.Revoked{Job: g.JobID, Attempt: g.Attempt, Reason: Reclaimed, GraceS: g.GraceS}})
 	}

@@ -7,12 +7,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/dispatcher/tally"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
 )
@@ -20,7 +22,26 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-var query = load()
+var query = pg.MustLoad(sqlFiles)
+
+type args = pgx.StrictNamedArgs
+
+// exec runs a statement.
+func exec(ctx context.Context, tx pgx.Tx, verb string, a pgx.QueryRewriter) error {
+	if _, err := tx.Exec(ctx, query[verb], a); err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	return nil
+}
+
+// column is one value of each of a list.
+func column[T, V any](list []T, value func(T) V) []V {
+	out := make([]V, len(list))
+	for i, v := range list {
+		out[i] = value(v)
+	}
+	return out
+}
 
 // Config is what the rules need of the daemon.
 type Config struct {

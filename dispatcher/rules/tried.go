@@ -7,6 +7,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
 )
@@ -43,7 +44,7 @@ type shapeNeed struct {
 // tried reads what is known of some jobs. One of which something is missing is left out.
 func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*retry.Tried, error) {
 	ids := column(jobs, func(w waiting) int64 { return w.Job })
-	facts, err := collect[jobFacts](ctx, j.tx, "facts", args{"jobs": ids})
+	facts, err := pg.Collect[jobFacts](ctx, j.tx, query["facts"], args{"jobs": ids})
 	if err != nil || len(facts) == 0 {
 		return nil, err
 	}
@@ -53,11 +54,11 @@ func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*retry.T
 			since = f.MadeAt
 		}
 	}
-	list, err := collect[attempt](ctx, j.tx, "tried", args{"jobs": ids, "since": since})
+	list, err := pg.Collect[attempt](ctx, j.tx, query["tried"], args{"jobs": ids, "since": since})
 	if err != nil {
 		return nil, err
 	}
-	shapes, err := collect[shapeNeed](ctx, j.tx, "needs", args{"shapes": column(jobs, func(w waiting) int64 { return int64(w.Shape) })})
+	shapes, err := pg.Collect[shapeNeed](ctx, j.tx, query["needs"], args{"shapes": column(jobs, func(w waiting) int64 { return int64(w.Shape) })})
 	if err != nil {
 		return nil, err
 	}
