@@ -122,7 +122,7 @@ func (j *judging) due(ctx context.Context) (n int, err error) {
 			j.next(w)
 		}
 	}
-	if err := exec(ctx, j.tx, "drop_retries", args{"jobs": column(jobs, func(w waiting) int64 { return w.Job })}); err != nil {
+	if err := exec(ctx, j.tx, "drop_retries", pg.Columns(jobs)); err != nil {
 		return 0, err
 	}
 	return len(jobs), j.write(ctx)

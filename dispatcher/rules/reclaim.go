@@ -130,9 +130,11 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	for i := range open {
-		o := &open[i]
-		if o.Cores = c.cores[o.ShapeID]; o.Due {
+	orders := make([]retry.Open, len(open))
+	for i, o := range open {
+		orders[i] = o.Open
+		orders[i].Cores = c.cores[o.ShapeID]
+		if o.Due {
 			c.due = append(c.due, o.Fence)
 		}
 	}
@@ -140,7 +142,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	round := retry.NewRound(pools, column(open, func(o openOrder) retry.Open { return o.Open }), recent)
+	round := retry.NewRound(pools, orders, recent)
 	if err := c.choose(ctx, round, open); err != nil {
 		return err
 	}

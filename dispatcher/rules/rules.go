@@ -34,15 +34,6 @@ func exec(ctx context.Context, tx pgx.Tx, verb string, a pgx.QueryRewriter) erro
 	return nil
 }
 
-// column is one value of each of a list.
-func column[T, V any](list []T, value func(T) V) []V {
-	out := make([]V, len(list))
-	for i, v := range list {
-		out[i] = value(v)
-	}
-	return out
-}
-
 // Config is what the rules need of the daemon.
 type Config struct {
 	Pool *pgxpool.Pool

@@ -43,7 +43,10 @@ type shapeNeed struct {
 
 // tried reads what is known of some jobs. One of which something is missing is left out.
 func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*retry.Tried, error) {
-	ids := column(jobs, func(w waiting) int64 { return w.Job })
+	ids := make([]int64, len(jobs))
+	for i, w := range jobs {
+		ids[i] = w.Job
+	}
 	facts, err := pg.Collect[jobFacts](ctx, j.tx, query["facts"], args{"jobs": ids})
 	if err != nil || len(facts) == 0 {
 		return nil, err
@@ -58,7 +61,7 @@ func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*retry.T
 	if err != nil {
 		return nil, err
 	}
-	shapes, err := pg.Collect[shapeNeed](ctx, j.tx, query["needs"], args{"shapes": column(jobs, func(w waiting) int64 { return int64(w.Shape) })})
+	shapes, err := pg.Collect[shapeNeed](ctx, j.tx, query["needs"], pg.Columns(jobs))
 	if err != nil {
 		return nil, err
 	}
