@@ -2,11 +2,11 @@ package intake
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,34 +20,28 @@ type TaskMove struct {
 
 // MoveTask gives live jobs of one task to another share. The caller holds the task's row.
 func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) error {
-	by, err := agings(ctx, tx)
-	if err != nil {
-		return fmt.Errorf("move task: %w", err)
-	}
-	blocks, err := collect[blockRow](ctx, tx, "move_task", pgx.StrictNamedArgs{"task": m.Task, "from": int32(m.From), "to": int32(m.To)})
-	if err != nil {
-		return fmt.Errorf("move task: %w", err)
-	}
-	return wrap("move task", say(ctx, tx, moved(blocks, by[m.To], m)))
-}
-
-// moved are blocks in another share. Blocks that lie between are not meant where the move says from which share; else all are.
-func moved(blocks []blockRow, aging *shares.Aging, m TaskMove) []entry.Entry {
-	all := places(blocks, func(b *blockRow) int64 { return aging.Place(b.Priority, b.MadeAt) })
-	return list(all, func(p placed) entry.Entry {
-		return entry.Moved{Task: p.TaskID, Low: p.Low, High: p.High, From: m.From, Share: m.To, Place: p.place, Running: m.Running}
-	})
+	args := pgx.StrictNamedArgs{"task": m.Task, "from": int32(m.From), "to": int32(m.To)}
+	return wrap("move task", m.blocks(ctx, tx, "move_task", args))
 }
 
 // MoveShare gives all live jobs and leases of one share to another: the site file said so. The caller holds Barrier.
 func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
+	args := pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)}
+	return wrap("move share", TaskMove{From: from, To: to, Running: true}.blocks(ctx, tx, "move_share", args))
+}
+
+// blocks has blocks be in another share. Those that lie between are not meant where the move says from which share; else all are.
+func (m TaskMove) blocks(ctx context.Context, tx pgx.Tx, verb string, args pgx.StrictNamedArgs) error {
 	by, err := agings(ctx, tx)
 	if err != nil {
-		return fmt.Errorf("move share: %w", err)
+		return err
 	}
-	blocks, err := collect[blockRow](ctx, tx, "move_share", pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)})
+	blocks, err := pg.Collect[blockRow](ctx, tx, query[verb], args)
 	if err != nil {
-		return fmt.Errorf("move share: %w", err)
+		return err
 	}
-	return wrap("move share", say(ctx, tx, moved(blocks, by[to], TaskMove{From: from, To: to, Running: true})))
+	all := places(blocks, func(b *blockRow) int64 { return by[m.To].Place(b.Priority, b.MadeAt) })
+	return Say(ctx, tx, list(all, func(p placed) entry.Entry {
+		return entry.Moved{Task: p.TaskID, Low: p.Low, High: p.High, From: m.From, Share: m.To, Place: p.place, Running: m.Running}
+	}))
 }

@@ -153,5 +153,5 @@ func (w *watching) write(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(w.said, func(a, b entry.Entry) int { return cmp.Compare(a.(entry.Holed).Queue, b.(entry.Holed).Queue) })
-	return intake.SayRows(ctx, w.tx, w.said)
+	return intake.Say(ctx, w.tx, w.said)
 }

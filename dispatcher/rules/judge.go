@@ -221,5 +221,5 @@ func (j *judging) write(ctx context.Context) error {
 			return err
 		}
 	}
-	return intake.SayRows(ctx, j.tx, j.rows...)
+	return intake.Say(ctx, j.tx, j.rows...)
 }

@@ -154,7 +154,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if c.debts, said = c.owed.anew(c.tree, round.Given, c.cfg.Now()); len(said) > 0 {
 		rows = append(rows, said)
 	}
-	return intake.SayRows(ctx, c.tx, rows...)
+	return intake.Say(ctx, c.tx, rows...)
 }
 
 // planRate is how many orders a plan has given within its time.
