@@ -3,9 +3,7 @@ package holdings
 import (
 	"context"
 	"embed"
-	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/lookup"
@@ -32,16 +30,3 @@ type Book struct{ cfg Config }
 
 // New makes a Book.
 func New(cfg Config) *Book { return &Book{cfg} }
-
-// collect runs a statement of this package.
-func collect[T any](ctx context.Context, b *Book, verb string, args pg.Args) ([]T, error) {
-	rows, err := b.cfg.DB.Query(ctx, query[verb], args)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
-	}
-	return list, nil
-}

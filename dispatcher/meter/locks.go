@@ -5,7 +5,6 @@ import (
 	"embed"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pg"
@@ -26,11 +25,7 @@ type Lock struct {
 
 // Locks looks at the advisory locks of the database. They are the same for all daemons: one looks.
 func Locks(ctx context.Context, db *pgxpool.Pool) ([]Lock, error) {
-	rows, err := db.Query(ctx, query["lock_waits"], pg.Args{})
-	if err != nil {
-		return nil, fmt.Errorf("locks: %w", err)
-	}
-	locks, err := pgx.AppendRows([]Lock{}, rows, pgx.RowToStructByName[Lock])
+	locks, err := pg.Collect[Lock](ctx, db, query["lock_waits"])
 	if err != nil {
 		return nil, fmt.Errorf("locks: %w", err)
 	}
