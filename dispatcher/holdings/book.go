@@ -30,3 +30,8 @@ type Book struct{ cfg Config }
 
 // New makes a Book.
 func New(cfg Config) *Book { return &Book{cfg} }
+
+// collect runs a statement of this package.
+func collect[T any](ctx context.Context, b *Book, verb string, args pg.Args) ([]T, error) {
+	return pg.Collect[T](ctx, b.cfg.DB, query[verb], args)
+}

@@ -87,7 +87,7 @@ func (b *Book) addTimes(ctx context.Context, list []explain.ClaimStanding) error
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := pg.Collect[times](ctx, b.cfg.DB, query["claim_times"], pg.Args{"ids": ids})
+	rows, err := collect[times](ctx, b, "claim_times", pg.Args{"ids": ids})
 	found := make(map[int64]times, len(rows))
 	for _, t := range rows {
 		found[t.ID] = t
@@ -148,7 +148,7 @@ type endedClaim struct {
 
 // released lists claims that are over.
 func (b *Book) released(ctx context.Context, verb string, args pg.Args) ([]explain.ClaimStanding, error) {
-	list, err := pg.Collect[endedClaim](ctx, b.cfg.DB, query[verb], args)
+	list, err := collect[endedClaim](ctx, b, verb, args)
 	if err != nil {
 		return nil, err
 	}

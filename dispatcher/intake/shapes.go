@@ -105,3 +105,16 @@ func canonical(r job.Requirements) (key string, need job.Requirements, err error
 	sum := sha256.Sum256(text)
 	return string(sum[:]), r, nil
 }
+
+// AddPayload stores what the jobs of tasks run; once a task, before its first job.
+func AddPayload(ctx context.Context, tx pgx.Tx, payloads ...job.Payload) error {
+	for _, p := range payloads {
+		if err := p.Check(); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, query["add_payload"], pgx.StrictNamedArgs{"payloads": payloads}); err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	return nil
+}
