@@ -30,6 +30,7 @@ type (
 	Duel                = explain.Duel
 	ETA                 = explain.ETA
 	Explanation         = explain.Explanation
+	Fared               = explain.Fared
 	Flow                = explain.Flow
 	Gate                = explain.Gate
 	LevelStanding       = explain.LevelStanding
