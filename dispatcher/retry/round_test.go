@@ -55,7 +55,8 @@ func (p pool) snapshot(t interface{ Fatal(...any) }) *retry.Snapshot {
 		live.Hold(i+1, shares.Units(n)*unit)
 		live.SetWant(i+1, 100*unit)
 	}
-	s := &retry.Snapshot{Pool: "default", Book: retry.CopyBook(live, capacity), R: capacity, Floors: retry.Floors{List: slices.Clone(p.floors)}}
+	live.SetCapacity(capacity)
+	s := &retry.Snapshot{Pool: "default", Book: live, R: capacity, Floors: retry.Floors{List: slices.Clone(p.floors)}}
 	for leaf := range len(p.held) + 1 {
 		if terms, ok := p.asks[leaf]; ok {
 			s.Asks = append(s.Asks, retry.Ask{Share: shares.ShareID(leaf), Plan: shares.ShareID(leaf), Cores: 1, Queues: []shares.QueueID{1},

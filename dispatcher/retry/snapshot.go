@@ -55,27 +55,12 @@ type Recent struct {
 // Snapshot is the standing of a pool at one moment, with the shares in it that ask for units.
 type Snapshot struct {
 	Pool   string
-	Book   *shares.Pool // a copy: what is chosen comes true in it
+	Book   *shares.Pool // a copy, at the capacity of its pool: what is chosen comes true in it
 	R      shares.Units // that targets are shares of
 	Asks   []Ask
 	Floors Floors
 
 	coming map[shares.ShareID]shares.Units // by claimer: on its way, for ready jobs of which no ask was reduced yet
-}
-
-// CopyBook returns the same standing at the capacity of its pool, as a book of its own.
-func CopyBook(book *shares.Pool, capacity shares.Units) *shares.Pool {
-	tree := book.Tree()
-	out := shares.NewPool(tree, book.Name())
-	out.SetCapacity(capacity)
-	for _, leaf := range tree.Leaves() {
-		out.Hold(leaf, book.Held(leaf))
-		out.SetWant(leaf, book.Want(leaf))
-	}
-	for i := range tree.Nodes {
-		out.SetLag(i, book.Lag(i))
-	}
-	return out
 }
 
 // foresee lets open orders come true, and has claimers hold what came free for them and they have not taken.
