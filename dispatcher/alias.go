@@ -5,7 +5,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/replay"
-	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/dispatcher/runs"
 	"github.com/divvyhq/divvy/dispatcher/series"
 )
@@ -19,7 +18,7 @@ type (
 	JobFilter           = lookup.JobFilter
 	JobMetadata         = lookup.JobMetadata
 	JobRow              = lookup.JobRow
-	BlackHoleStanding   = retry.BlackHoleStanding
+	BlackHoleStanding   = explain.BlackHoleStanding
 	ClaimHolder         = explain.ClaimHolder
 	ClaimStanding       = explain.ClaimStanding
 	ClaimTakes          = explain.ClaimTakes
@@ -30,7 +29,6 @@ type (
 	Duel                = explain.Duel
 	ETA                 = explain.ETA
 	Explanation         = explain.Explanation
-	Fared               = explain.Fared
 	Flow                = explain.Flow
 	Gate                = explain.Gate
 	LevelStanding       = explain.LevelStanding

@@ -16,7 +16,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/replay"
-	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/dispatcher/series"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -143,14 +142,14 @@ func (r *Reads) Loaded(ctx context.Context) error {
 }
 
 // black are the queues that fail nearly all that they get; none when the database does not answer.
-func (r *Reads) black(ctx context.Context) map[shares.QueueID]retry.BlackHoleStanding {
+func (r *Reads) black(ctx context.Context) map[shares.QueueID]explain.BlackHoleStanding {
 	ctx, cancel := context.WithTimeout(ctx, nowWithin)
 	defer cancel()
 	rows, err := r.holes(ctx)
 	if err != nil {
 		return nil
 	}
-	all := make(map[shares.QueueID]retry.BlackHoleStanding, len(rows))
+	all := make(map[shares.QueueID]explain.BlackHoleStanding, len(rows))
 	for _, h := range rows {
 		all[h.QueueID] = h.BlackHoleStanding
 	}

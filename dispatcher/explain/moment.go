@@ -25,6 +25,9 @@ type Moment struct {
 	Waited  map[int64]float64                          // seconds since the task of a job was submitted, by job; see Heads
 }
 
+// BlackHoleStanding is how a queue stands that fails nearly all that it gets.
+type BlackHoleStanding = retry.BlackHoleStanding
+
 // Pilot is what a pilot takes, and where it is.
 type Pilot struct {
 	Only    *job.Only // nil: any job

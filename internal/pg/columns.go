@@ -74,7 +74,9 @@ func (k columnsKey) number(ctx context.Context, conn *pgx.Conn, rest []any) (of 
 // humps are where a word ends within the name of a field.
 var humps = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 
-func argumentOf(field string) string { return strings.ToLower(humps.ReplaceAllString(field, "${1}${3}_${2}${4}")) }
+func argumentOf(field string) string {
+	return strings.ToLower(humps.ReplaceAllString(field, "${1}${3}_${2}${4}"))
+}
 
 // plain are the types whose slices fastArrays writes, by what they are of.
 var plain = map[reflect.Kind]reflect.Type{reflect.Int64: reflect.TypeFor[int64](), reflect.Int32: reflect.TypeFor[int32](),
