@@ -57,7 +57,7 @@ func (r *Rules) WatchQueues(ctx context.Context) (n int, err error) {
 	})
 	if err == nil {
 		err = pg.InTx(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
-			w := &watching{Rules: r, tx: tx, site: site, busy: busy, now: r.cfg.Now()}
+			w := &watching{Rules: r, tx: tx, site: site, busy: busy, now: time.Now()}
 			n, err = w.look(ctx)
 			return err
 		})

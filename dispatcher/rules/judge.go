@@ -154,7 +154,6 @@ func (j *judging) one(ctx context.Context, w *waiting, t *retry.Tried) error {
 	}
 	v := retry.Judge(*t, j.site)
 	if v.Asked {
-		j.cfg.Judged(v.Judgement)
 		j.cfg.Count(func(t *tally.Tally) { t.Judge(v.Judgement) })
 	}
 	goes := *w

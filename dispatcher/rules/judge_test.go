@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
@@ -191,8 +192,8 @@ func TestReasonOfAJobWithoutAttemptsLeft(t *testing.T) {
 	if n := scan[int](w, "SELECT count(*) FROM judgements WHERE attempt = 2"); n != 0 {
 		t.Error("something is noted of the last attempt")
 	}
-	if want := []string{"wait[rehearsed]"}; !cmp.Equal(w.judged, want) {
-		t.Errorf("judged %v, want %v", w.judged, want)
+	if want := map[tally.Judged]int64{{Rule: "wait", Verdict: "later"}: 1, {Rule: "rehearsed", Verdict: "dry_run"}: 1}; !cmp.Equal(w.counted.Judged, want) {
+		t.Errorf("judged %v, want %v", w.counted.Judged, want)
 	}
 }
 

@@ -62,7 +62,7 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("reclaim: %w", err)
 	}
 	if c.debts != nil {
-		r.owed.keep(c.debts, r.cfg.Now())
+		r.owed.keep(c.debts, time.Now())
 	}
 	r.count(&c)
 	if len(c.due) == 0 {
@@ -155,7 +155,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 		return err
 	}
 	var said []entry.Entry
-	if c.debts, said = c.owed.anew(c.tree, round.Given, c.cfg.Now()); len(said) > 0 {
+	if c.debts, said = c.owed.anew(c.tree, round.Given, time.Now()); len(said) > 0 {
 		rows = append(rows, said)
 	}
 	return intake.Say(ctx, c.tx, rows...)

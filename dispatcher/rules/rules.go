@@ -16,7 +16,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
-	policy "github.com/divvyhq/divvy/shares/retry"
 )
 
 //go:embed sql/*.sql
@@ -43,14 +42,11 @@ type Config struct {
 	Fold func(ctx context.Context) error
 	// Return ends leases that are still there as Returned, and says how many there were.
 	Return func(ctx context.Context, leases []fold.Fence) (int, error)
-	// Offered is what pilots offered lately and got no jobs for, by pool; nil: nothing.
+	// Offered is what pilots offered lately and got no jobs for, by pool.
 	Offered func() map[string]shares.Units
-	// Judged hears every judgement; nil: nobody does.
-	Judged func(policy.Judgement)
-	// Count has what happened counted, for metrics; nil: nobody counts.
+	// Count has what happened counted, for metrics.
 	Count func(func(*tally.Tally))
-	TTL   time.Duration    // that a lease has at most from one renewal to the next
-	Now   func() time.Time // for rules that expire; nil: time.Now
+	TTL   time.Duration // that a lease has at most from one renewal to the next
 }
 
 // Rules has the steps of one daemon. Their results count while it leads.
@@ -64,21 +60,7 @@ type Rules struct {
 }
 
 // New returns the rules of a database that has their tables.
-func New(cfg Config) *Rules {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Judged == nil {
-		cfg.Judged = func(policy.Judgement) {}
-	}
-	if cfg.Count == nil {
-		cfg.Count = func(func(*tally.Tally)) {}
-	}
-	if cfg.Offered == nil {
-		cfg.Offered = func() map[string]shares.Units { return nil }
-	}
-	return &Rules{cfg: cfg, forced: map[fold.Fence]bool{}}
-}
+func New(cfg Config) *Rules { return &Rules{cfg: cfg, forced: map[fold.Fence]bool{}} }
 
 // Begin forgets what was counted and said: the daemon begins to lead.
 func (r *Rules) Begin() {
@@ -88,7 +70,7 @@ func (r *Rules) Begin() {
 
 // siteNow looks at the site in force.
 func (r *Rules) siteNow(ctx context.Context) (retry.Site, error) {
-	site := retry.Site{Now: r.cfg.Now()}
+	site := retry.Site{Now: time.Now()}
 	err := r.cfg.View(ctx, func(v machine.View) { site.Policy, site.Queues = v.Site.Attempts, v.Site.Queues })
 	if err == nil {
 		r.site.Store(&site)
