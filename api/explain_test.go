@@ -29,9 +29,8 @@ func (f *fakeDispatcher) Explain(_ context.Context, job int64) (dispatcher.Expla
 
 func (f *fakeDispatcher) Why(_ context.Context, r dispatcher.WhyRequest) (dispatcher.Why, error) {
 	f.why = r
-	why := dispatcher.Why{A: r.A, B: r.B, At: time.Unix(1e9, 0).UTC(), Pools: []dispatcher.WhyStanding{{Pool: "default"}}}
-	why.ABeforeB = dispatcher.Duel{Tally: dispatcher.Tally{Recorded: 1, Made: 8}}
-	return why, f.err
+	return dispatcher.Why{A: r.A, B: r.B, At: time.Unix(1e9, 0).UTC(), Pools: []dispatcher.WhyStanding{{Pool: "default"}},
+		ABeforeB: dispatcher.Duel{Tally: dispatcher.Tally{Recorded: 1, Made: 8}}}, f.err
 }
 
 func TestExplainNoJob(t *testing.T) {

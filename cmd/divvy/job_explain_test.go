@@ -47,9 +47,9 @@ func TestExplanations(t *testing.T) {
 	lost.Decision = &dispatcher.Decision{Attempt: 1, Queue: "CERN", Pilot: "vm-1", ReadyAt: at, ClaimedAt: at.Add(time.Hour), WaitedS: 3600, Version: 2,
 		Note: "not recorded: 1013 of about 8104 decisions of those seconds were"}
 	why := dispatcher.Why{A: "Production/MC", B: "Test", At: at, Version: 3, Summary: "Of the last 100 decisions, Production/MC won 70 and Test 5. …",
+		ABeforeB: dispatcher.Duel{Tally: dispatcher.Tally{Recorded: 30, Made: 240}, Deficit: figure(2.5), RunnerUpDeficit: figure(1.25), Last: &at},
+		AWon:     dispatcher.Tally{Recorded: 70, Made: 560}, BWon: dispatcher.Tally{Recorded: 5, Made: 40},
 		Pools: []dispatcher.WhyStanding{{Pool: "default", A: ready.Pools[0].Levels[0], B: dispatcher.LevelStanding{Share: "Test", Weight: 5, Target: 50, Held: 51, Deficit: -1, Rank: 2, Of: 2}}}}
-	why.ABeforeB = dispatcher.Duel{Tally: dispatcher.Tally{Recorded: 30, Made: 240}, Deficit: figure(2.5), RunnerUpDeficit: figure(1.25), Last: &at}
-	why.AWon, why.BWon = dispatcher.Tally{Recorded: 70, Made: 560}, dispatcher.Tally{Recorded: 5, Made: 40}
 	var b bytes.Buffer
 	for name, write := range map[string]func(){
 		"job-explain-ready":        func() { writeExplanation(&b, ready, false) },

@@ -21,14 +21,19 @@ type WhyRequest struct {
 
 // Why is how two shares fared against each other.
 type Why struct {
-	A       string    `json:"a"`
-	B       string    `json:"b"`
-	At      time.Time `json:"at"`
-	Version int64     `json:"version" doc:"Site version in force."`
-	Summary string    `json:"summary" doc:"The answer in a paragraph."`
-	Fared
-	Floors []string      `json:"floors,omitempty" doc:"Floors of queues by which jobs of one of the two come first there, the first twenty."`
-	Pools  []WhyStanding `json:"pools" doc:"How both stand now at the level at which their paths part, by pool."`
+	A         string        `json:"a"`
+	B         string        `json:"b"`
+	At        time.Time     `json:"at"`
+	Version   int64         `json:"version" doc:"Site version in force."`
+	Summary   string        `json:"summary" doc:"The answer in a paragraph."`
+	Decisions Tally         `json:"decisions" doc:"All recorded decisions that were looked at."`
+	Oldest    *time.Time    `json:"oldest,omitempty" doc:"When the first of them was made."`
+	AWon      Tally         `json:"a_won" doc:"Those that A won against anybody."`
+	BWon      Tally         `json:"b_won"`
+	ABeforeB  Duel          `json:"a_before_b" doc:"Those that A won with B next in line."`
+	BBeforeA  Duel          `json:"b_before_a"`
+	Floors    []string      `json:"floors,omitempty" doc:"Floors of queues by which jobs of one of the two come first there, the first twenty."`
+	Pools     []WhyStanding `json:"pools" doc:"How both stand now at the level at which their paths part, by pool."`
 }
 
 // Tally counts decisions.
@@ -62,12 +67,12 @@ const (
 
 // Fared is what the records of decisions say of two shares.
 type Fared struct {
-	Decisions Tally      `json:"decisions" doc:"All recorded decisions that were looked at."`
-	Oldest    *time.Time `json:"oldest,omitempty" doc:"When the first of them was made."`
-	AWon      Tally      `json:"a_won" doc:"Those that A won against anybody."`
-	BWon      Tally      `json:"b_won"`
-	ABeforeB  Duel       `json:"a_before_b" doc:"Those that A won with B next in line."`
-	BBeforeA  Duel       `json:"b_before_a"`
+	Decisions Tally
+	Oldest    *time.Time
+	AWon      Tally
+	BWon      Tally
+	ABeforeB  Duel
+	BBeforeA  Duel
 }
 
 // Check returns the request with its defaults, or a *job.FieldError.
@@ -131,7 +136,8 @@ func (m Moment) Why(r WhyRequest, f Fared) (Why, error) {
 		return Why{}, err
 	}
 	v, t := m.View, m.View.Site.Tree
-	out := Why{A: r.A, B: r.B, At: m.At.UTC(), Version: v.Site.Number, Fared: f, Pools: []WhyStanding{}}
+	out := Why{A: r.A, B: r.B, At: m.At.UTC(), Version: v.Site.Number, Decisions: f.Decisions, Oldest: f.Oldest, AWon: f.AWon, BWon: f.BWon,
+		ABeforeB: f.ABeforeB, BBeforeA: f.BBeforeA, Pools: []WhyStanding{}}
 	sideA, sideB := t.Part(nodeA, nodeB)
 	names, jobs := poolsOf(m.View.Site), countJobs(m.View)
 	for _, name := range names {
