@@ -137,7 +137,7 @@ func (r *Reads) black(ctx context.Context) map[shares.QueueID]explain.BlackHoleS
 	}
 	all := make(map[shares.QueueID]explain.BlackHoleStanding, len(rows))
 	for _, h := range rows {
-		all[h.QueueID] = explain.BlackHoleStanding(h.Standing)
+		all[h.QueueID] = h.BlackHoleStanding
 	}
 	return all
 }

@@ -75,7 +75,7 @@ func (c *comparison) sides(leaf int) (a, b int) {
 	if c.scope == scopeLeaf {
 		return c.ask.Leaf, leaf
 	}
-	a, b = c.tree.part(c.ask.Leaf, leaf)
+	a, b = c.tree.Part(c.ask.Leaf, leaf)
 	if c.scope == scopeParent && c.tree.Nodes[a].Depth > 1 {
 		return 0, 0 // one branch has nothing to reclaim from itself
 	}
@@ -161,9 +161,9 @@ func (c *comparison) ratio(node int) float64 {
 	return float64(c.held[node]) / c.target[node]
 }
 
-// part is the pair of siblings that lead to two nodes, neither in the branch of the other; twice the same node for
+// Part is the pair of siblings that lead to two nodes, neither in the branch of the other; twice the same node for
 // one and the same.
-func (t *Tree) part(a, b int) (int, int) {
+func (t *Tree) Part(a, b int) (int, int) {
 	for t.Nodes[a].Depth > t.Nodes[b].Depth {
 		a = t.Nodes[a].Parent
 	}

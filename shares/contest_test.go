@@ -62,7 +62,7 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 	mine := cands[won].Leaf
 	if ok {
 		var its int
-		mine, its = p.tree.part(cands[won].Leaf, others[second].Leaf)
+		mine, its = p.tree.Part(cands[won].Leaf, others[second].Leaf)
 		if math.Abs(c.RunnerUpDeficit-deficit(its)) > Tolerance || c.Deficit < c.RunnerUpDeficit-Tolerance {
 			t.Fatalf("deficits %v and %v; whole solve %v and %v", c.Deficit, c.RunnerUpDeficit, deficit(mine), deficit(its))
 		}
@@ -108,7 +108,7 @@ func TestAheadIsPickWithThem(t *testing.T) {
 func checkAhead(t *rapid.T, p *Pool, r Units, all []Candidate, winner int, got []int, most int) {
 	targets := p.Targets(r)
 	level := func(a, b int) bool {
-		a, b = p.tree.part(a, b)
+		a, b = p.tree.Part(a, b)
 		return math.Abs(targets[a]-float64(p.Held(a))-targets[b]+float64(p.Held(b))) <= 2*Tolerance
 	}
 	for i := 0; ; i++ {

@@ -260,7 +260,7 @@ func (r *reclaiming) start() {
 
 // takes says whether a job may be taken now.
 func (r *reclaiming) takes(v Running) bool {
-	common, _ := r.tree.part(r.ask.Leaf, v.Leaf)
+	common, _ := r.tree.Part(r.ask.Leaf, v.Leaf)
 	common = r.tree.Nodes[common].Parent
 	for n := v.Leaf; n != common; n = r.tree.Nodes[n].Parent {
 		if float64(r.held[n]-v.Units) < r.guaranteed(n) {

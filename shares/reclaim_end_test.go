@@ -188,7 +188,7 @@ func (y *yard) evict(v Running, claimer int) {
 	move(y.p, v.Leaf, -v.Units)
 	y.ready[v.Leaf] = append(y.ready[v.Leaf], v.Units)
 	y.running = slices.DeleteFunc(y.running, func(j Running) bool { return j.ID == v.ID })
-	a, b := y.p.tree.part(claimer, v.Leaf)
+	a, b := y.p.tree.Part(claimer, v.Leaf)
 	for n := v.Leaf; a != b; n = y.p.tree.Nodes[n].Parent {
 		if low := y.p.guaranteed(n); float64(y.p.Held(n)) < low {
 			y.Fatalf("%q is left with %v of %v", y.p.tree.Nodes[n].Path, y.p.Held(n), low)

@@ -157,7 +157,7 @@ func (l *look) offered(q shares.Queue, all []held) (best Gate, reason string) {
 			return "", ""
 		}
 		nodes[pilot.Node] = true
-		if g := Gate(why); best == "" || gateOrder[g] > gateOrder[best] {
+		if g := Gate(why); g.place() > best.place() {
 			best, at = g, refused
 		}
 	}

@@ -118,7 +118,8 @@ func TestGatesOfClaims(t *testing.T) {
 					t.Errorf("%q, want %q", at.Reason, why)
 				}
 			}
-			if e.Gate.isClaim() && (!strings.HasPrefix(e.Summary, "It waits for a claim: ") || e.ETA.Known) {
+			isClaim := strings.HasPrefix(string(e.Gate), "claim_") || e.Gate == GateGangWaiting
+			if isClaim && (!strings.HasPrefix(e.Summary, "It waits for a claim: ") || e.ETA.Known) {
 				t.Errorf("%s %+v", e.Summary, e.ETA)
 			}
 		})

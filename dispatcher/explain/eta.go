@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,32 +53,10 @@ func summary(j *Subject, e *Explanation) string {
 	if j.State == "waiting" {
 		return "It is not ready: " + e.Waits.Reason + "."
 	}
-	var s string
-	switch {
-	case len(e.Queues) == 0:
-		s = "Its share has gone from the site, or this daemon has not heard of its kind of jobs yet."
-	case e.Gate == GateStructural:
-		s = "No queue can run it: " + e.reasons(1) + "."
-	case e.Gate == GateCap:
-		s = "All that it may use is held: " + e.reasons(1) + "."
-	case e.Gate == GateLending:
-		s = "Units are kept back on purpose: " + e.reasons(1) + "."
-	case e.Gate.isClaim():
-		s = "It waits for a claim: " + e.reasons(1) + "."
-	case e.Gate == GateBlackHole:
-		s = "Where it may run jobs fail: " + e.reasons(1) + "."
-	case e.Gate == GateResourceIO:
-		s = "Others read and write as much as they may: " + e.reasons(1) + "."
-	case e.Gate.isResource():
-		s = "It waits for units of a resource: " + e.reasons(1) + "."
-	case e.Gate == GateShare:
-		s = "It waits for its share's turn: " + e.reasons(1) + "."
-	case e.Gate == GateUser:
-		s = "Its share is next, its user is not: " + e.reasons(1) + "."
-	case e.Gate == GatePriority:
-		s = "Its share is next, it is not: " + e.reasons(1) + "."
-	default:
-		s = "Nothing is in its way: " + e.reasons(1) + "."
+	s := "Its share has gone from the site, or this daemon has not heard of its kind of jobs yet."
+	if len(e.Queues) > 0 {
+		_, answer, _ := e.Gate.said()
+		s = answer + ": " + e.reason() + "."
 	}
 	if e.ETA.Known && e.Gate != GateNone {
 		s += " It starts in " + e.ETA.words() + "."
@@ -85,21 +64,19 @@ func summary(j *Subject, e *Explanation) string {
 	return s
 }
 
-// reasons are those of the first queues at which the job gets furthest.
-func (e *Explanation) reasons(most int) string {
-	var all []string
+// reason is that of the first queue at which the job gets furthest.
+func (e *Explanation) reason() (s string) {
 	n := 0
 	for _, q := range e.Queues {
 		if q.Gate != e.Gate {
 			continue
 		}
-		if n++; n <= most {
-			all = append(all, q.Queue+": "+q.Reason)
+		if n++; n == 1 {
+			s = q.Queue + ": " + q.Reason
 		}
 	}
-	s := strings.Join(all, "; ")
-	if n > most {
-		s += fmt.Sprintf(" (and %d more queues likewise)", n-most)
+	if n > 1 {
+		s += fmt.Sprintf(" (and %d more queues likewise)", n-1)
 	}
 	return s
 }
@@ -107,40 +84,26 @@ func (e *Explanation) reasons(most int) string {
 // estimate is the time until as many jobs of the share have been started as come before this one, and itself.
 func (l *look) estimate(e *Explanation) *ETA {
 	eta := &ETA{}
-	for _, name := range l.names {
-		f := l.flows[name]
-		eta.Flows = append(eta.Flows, Flow{Pool: f.pool, EndsPerSecond: f.perSecond, UnitsPerSecond: f.unitsPerS / 1000, Part: f.part,
+	for _, f := range l.pools {
+		eta.Flows = append(eta.Flows, Flow{Pool: f.name, EndsPerSecond: f.perSecond, UnitsPerSecond: f.unitsPerS / 1000, Part: f.part,
 			JobUnits: f.units.Float(), MeanUnits: l.meanUnits(f) / 1000})
 	}
-	switch {
-	case e.Gate == GateStructural:
-		eta.How = "unknown: no queue can run it"
+	if _, _, unknown := e.Gate.said(); unknown != "" {
+		eta.How = "unknown: " + unknown
 		return eta
-	case e.Gate.isClaim():
-		eta.How = "unknown: it depends on what becomes of a claim that it shares with others"
-		return eta
-	case e.Gate == GateBlackHole:
-		eta.How = "unknown: it depends on when the queue works again"
-		return eta
-	case e.Gate == GateResourceIO:
-		eta.How = "unknown: it depends on when jobs end that read and write there"
-		return eta
-	case e.Gate.isResource():
-		eta.How = "unknown: it depends on when units of a resource come back, and to whom they go"
-		return eta
-	case e.Gate == GateNone && e.pilots(GateNone) > 0:
+	}
+	if e.Gate == GateNone && e.pilots(GateNone) > 0 {
 		eta.Known, eta.How = true, "the next slot that pulls gets it, and pilots do pull there"
 		return eta
 	}
 	perSecond, ended, terms := 0.0, 0.0, []string(nil)
-	for _, name := range l.names {
-		f := l.flows[name]
+	for _, f := range l.pools {
 		ended += f.perSecond
 		if f.unitsPerS*f.part > 0 {
 			mean := l.meanUnits(f)
 			perSecond += f.unitsPerS * f.part / mean
 			terms = append(terms, fmt.Sprintf("%s units a second end in pool %s × %s of them for %s ÷ %s units a job",
-				figure(f.unitsPerS/1000), f.pool, figure(f.part), e.Share, figure(mean/1000)))
+				figure(f.unitsPerS/1000), f.name, figure(f.part), e.Share, figure(mean/1000)))
 		}
 	}
 	switch {
@@ -158,7 +121,7 @@ func (l *look) estimate(e *Explanation) *ETA {
 
 // meanUnits is what the job and those before it charge in the pool of a flow, in thousandths: jobs before it may be wider. Those
 // that do not run there count as the job itself.
-func (l *look) meanUnits(f flow) float64 {
+func (l *look) meanUnits(f *flow) float64 {
 	n, sum := 1.0, float64(f.units)
 	for _, a := range l.ahead {
 		size, ok := f.sizes[a.Shape]
@@ -170,9 +133,9 @@ func (l *look) meanUnits(f flow) float64 {
 	return sum / n
 }
 
-// flow is a Flow in the dispatcher's figures.
+// flow is what the share gets of a pool, in the dispatcher's figures.
 type flow struct {
-	pool      string
+	*pool
 	perSecond float64
 	unitsPerS float64 // thousandths
 	part      float64
@@ -182,38 +145,37 @@ type flow struct {
 }
 
 // flowOf is what the leaf gets of a pool: of all that ends, as much as its target is of all targets.
-func (l *look) flowOf(p *pool) flow {
-	r := shares.Units(math.Round(p.Round * 1000))
-	f := flow{pool: p.name, sizes: map[int32]shares.Units{}, units: shares.Units(l.need.Cores) * l.power(l.need, p.name)}
+func (l *look) flowOf(p *pool) *flow {
+	f := &flow{pool: p, sizes: map[int32]shares.Units{}, units: shares.Units(l.need.Cores) * l.power(l.need, p.name)}
 	for _, e := range l.Ends {
 		if l.endsIn(p.name, e) {
 			f.perSecond += e.PerSecond
 			f.unitsPerS += e.UnitsPerS
 		}
 	}
-	targets := p.Book.Targets(r)
+	targets := p.Book.Targets(p.round)
 	if targets[0] > 0 {
 		f.part = targets[l.leaf] / targets[0]
 	}
 	users := l.View.Users(l.subject.Share, p.name)
 	f.part *= userPart(users, userParts(users, targets[l.leaf]), l.subject.User)
-	if wait, ok := p.Book.ETA(r, l.leaf, l.byLeaf(p.name)); ok {
+	if wait, ok := p.Book.ETA(p.round, l.leaf, l.byLeaf(p.name)); ok {
 		seconds := wait.Seconds()
 		f.atTarget = &seconds
 	}
 	for _, a := range l.ahead {
 		if a.Before > 0 {
-			l.sizeOf(a.Shape, p.name, f.sizes)
+			l.sizeOf(a.Shape, f)
 		}
 	}
 	return f
 }
 
 // sizeOf notes the units that jobs of a shape charge in a pool, if they run there.
-func (l *look) sizeOf(shape int32, pool string, sizes map[int32]shares.Units) {
+func (l *look) sizeOf(shape int32, f *flow) {
 	need, known := l.View.Shape(shape)
-	if power := l.power(need, pool); known && power > 0 {
-		sizes[shape] = shares.Units(need.Cores) * power
+	if power := l.power(need, f.name); known && power > 0 {
+		f.sizes[shape] = shares.Units(need.Cores) * power
 	}
 }
 
@@ -234,6 +196,5 @@ func (m Moment) byLeaf(pool string) map[int]shares.Ends {
 }
 
 func (m Moment) endsIn(pool string, e EndRate) bool {
-	q, ok := queueOf(m.View.Site, e.Queue)
-	return ok && q.Pool == pool && e.PerSecond > 0
+	return e.PerSecond > 0 && slices.ContainsFunc(m.View.Site.Queues, func(q shares.Queue) bool { return q.ID == e.Queue && q.Pool == pool })
 }

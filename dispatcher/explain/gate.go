@@ -35,17 +35,47 @@ const (
 	GateNone     Gate = "none"     // nothing: it gets the next slot
 )
 
-var gateOrder = map[Gate]int{GateStructural: 1, GatePaused: 2, GateBackoff: 2, GateBlackHole: 3, GateCap: 4, GateLending: 5,
-	GateTemplateMissing: 6, GateClaimMissing: 7, GateClaimDraining: 8, GateClaimNode: 9, GateClaimElsewhere: 10, GateClaimDevices: 11,
-	GateClaimFull: 12, GateGangWaiting: 13,
-	GateResourceUnknown: 14, GateResourceCapacity: 15, GateResourceExternal: 16, GateResourceReserved: 17, GateResourceAllowance: 18,
-	GateResourceIO: 19, GateShare: 20, GateUser: 21, GatePriority: 22, GateNone: 23}
+// gates are the kinds in their order: how the answer begins for a job that gets as far, and why nobody knows when it starts; empty: that is
+// estimated.
+var gates = []struct {
+	answer, unknown string
+	gates           []Gate
+}{
+	{"No queue can run it", "no queue can run it", []Gate{GateStructural}},
+	{"It is not ready", "", []Gate{GatePaused, GateBackoff}},
+	{"Where it may run jobs fail", "it depends on when the queue works again", []Gate{GateBlackHole}},
+	{"All that it may use is held", "", []Gate{GateCap}},
+	{"Units are kept back on purpose", "", []Gate{GateLending}},
+	{"It waits for a claim", "it depends on what becomes of a claim that it shares with others", []Gate{GateTemplateMissing, GateClaimMissing,
+		GateClaimDraining, GateClaimNode, GateClaimElsewhere, GateClaimDevices, GateClaimFull, GateGangWaiting}},
+	{"It waits for units of a resource", "it depends on when units of a resource come back, and to whom they go", []Gate{GateResourceUnknown,
+		GateResourceCapacity, GateResourceExternal, GateResourceReserved, GateResourceAllowance}},
+	{"Others read and write as much as they may", "it depends on when jobs end that read and write there", []Gate{GateResourceIO}},
+	{"It waits for its share's turn", "", []Gate{GateShare}},
+	{"Its share is next, its user is not", "", []Gate{GateUser}},
+	{"Its share is next, it is not", "", []Gate{GatePriority}},
+	{"Nothing is in its way", "", []Gate{GateNone}},
+}
+
+// said is the place of a gate in their order, from 1, and what is said of a job that gets as far.
+func (g Gate) said() (place int, answer, unknown string) {
+	for _, kind := range gates {
+		for _, is := range kind.gates {
+			if place++; is == g {
+				return place, kind.answer, kind.unknown
+			}
+		}
+	}
+	return 0, "", ""
+}
+
+func (g Gate) place() int {
+	place, _, _ := g.said()
+	return place
+}
 
 // isResource says whether a gate is one of resources.
 func (g Gate) isResource() bool { return strings.HasPrefix(string(g), "resource_") }
-
-// isClaim says whether a gate is one of claims.
-func (g Gate) isClaim() bool { return strings.HasPrefix(string(g), "claim_") || g == GateGangWaiting }
 
 // QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.
 type QueueGate struct {

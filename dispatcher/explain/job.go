@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -54,9 +55,9 @@ func (m Moment) Job(s Subject) Explanation {
 // fill says all that follows from a look.
 func (l *look) fill(e *Explanation) {
 	if l.leaf >= 0 {
-		for _, name := range l.names {
-			path := l.pools[name].path(l.tree, l.leaf)
-			path.AtTarget = l.flows[name].atTarget
+		for _, p := range l.pools {
+			path := p.path(l.tree, l.leaf)
+			path.AtTarget = p.atTarget
 			e.Pools = append(e.Pools, path)
 		}
 		if l.subject.State == "ready" {
@@ -95,15 +96,13 @@ type look struct {
 	leaf    int // -1: its share has gone, or the machine does not know its shape
 	need    job.Requirements
 	ahead   []machine.AheadView
-	before  int64 // of them, those that come before it
-	more    bool  // there are others that nobody counted
-	names   []string
-	pools   map[string]*pool // in which it may run
-	flows   map[string]flow
+	before  int64   // of them, those that come before it
+	more    bool    // there are others that nobody counted
+	pools   []*flow // in which it may run
 }
 
 func (m Moment) lookAt(s *Subject) *look {
-	l := &look{Moment: m, subject: s, tree: m.View.Site.Tree, leaf: -1, pools: map[string]*pool{}, flows: map[string]flow{}}
+	l := &look{Moment: m, subject: s, tree: m.View.Site.Tree, leaf: -1}
 	need, known := m.View.Shape(s.Shape)
 	leaf, ok := l.tree.ByID(s.Share)
 	if !known || !ok || !l.tree.Leaf(leaf) {
@@ -117,12 +116,20 @@ func (m Moment) lookAt(s *Subject) *look {
 	jobs := countJobs(m.View)
 	for _, name := range poolsOf(m.View.Site) {
 		if l.power(need, name) > 0 {
-			l.names = append(l.names, name)
-			l.pools[name] = m.pool(name, jobs)
-			l.flows[name] = l.flowOf(l.pools[name])
+			l.pools = append(l.pools, l.flowOf(m.pool(name, jobs)))
 		}
 	}
 	return l
+}
+
+// pool is one in which it may run.
+func (l *look) pool(name string) *flow {
+	for _, p := range l.pools {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
 }
 
 // power is that of the strongest queue of a pool which may run jobs of the leaf; 0: none may.
@@ -182,7 +189,7 @@ func (l *look) gates(e *Explanation) {
 		}
 	}
 	for _, q := range e.Queues {
-		if gateOrder[q.Gate] > gateOrder[e.Gate] {
+		if q.Gate.place() > e.Gate.place() {
 			e.Gate = q.Gate
 		}
 	}
@@ -208,7 +215,7 @@ func (l *look) outside(q shares.Queue) (Gate, string) {
 		return GatePaused, l.subject.waitsFor()
 	}
 	if h, ok := l.Holes[q.ID]; ok {
-		return GateBlackHole, h.words(l.View.Site.Attempts)
+		return GateBlackHole, h.Words(l.View.Site.Attempts)
 	}
 	return "", ""
 }
@@ -237,7 +244,7 @@ func (l *look) passedOver(pilots []Pilot) string {
 
 // refused says which gate refuses the job at a queue.
 func (l *look) refused(q shares.Queue, a machine.Answer) (Gate, string) {
-	no, p := a.Refusals[0], l.pools[q.Pool]
+	no, p := a.Refusals[0], l.pool(q.Pool)
 	units := figure(shares.Units(no.Needed).Float())
 	node, _ := l.tree.ByPath(no.Ref)
 	switch no.Gate {
@@ -271,4 +278,65 @@ func (l *look) refused(q shares.Queue, a machine.Answer) (Gate, string) {
 		return Gate(no.Gate), shortageWords(a.Shortage, l.At)
 	}
 	return Gate(no.Gate), fmt.Sprintf("%s: it needs %d, there are %d", no.Ref, no.Needed, no.Had)
+}
+
+// shortageWords is a refusal for people.
+func shortageWords(why *machine.Shortage, now time.Time) string {
+	if why.BuiltIn {
+		return ioWords(why, now)
+	}
+	name := why.Ref
+	if why.Queue != "" {
+		name += " at " + why.Queue
+	}
+	who := fmt.Sprintf("%s holds %d", why.ID, why.Held)
+	part := fmt.Sprintf("%s, its part is %d", who, why.Allowance)
+	if why.Rule == resource.Capacity && why.Need > why.Capacity {
+		return fmt.Sprintf("it needs %d units of %s, and there are %d in all: no end of a job helps", why.Need, name, why.Capacity)
+	}
+	switch why.Rule {
+	case resource.Capacity:
+		return fmt.Sprintf("%d of %d units of %s are held, it needs %d; %s", why.InUse, why.Capacity, name, why.Need, part)
+	case resource.External:
+		return fmt.Sprintf("of %d units of %s others use so many outside of this site that %d are left for it, of which %d are held; it needs %d; %s",
+			why.Capacity, name, why.Usable, why.InUse, why.Need, part)
+	case resource.Reservation:
+		return fmt.Sprintf("%d units of %s are free, and kept for a job of %s that was passed over%s; it needs %d",
+			why.Free, name, strings.Join(why.KeptFor, ", "), until(why.Until, now), why.Need)
+	}
+	return fmt.Sprintf("%s of %s, which is its part of %d; %d are free, and kept for %s%s", who, name, why.Usable, why.Free,
+		shortList(why.KeptFor), until(why.Until, now))
+}
+
+// ioWords is a refusal by the max_io of a queue.
+func ioWords(why *machine.Shortage, now time.Time) string {
+	most, need := shares.Units(why.Capacity), shares.Units(why.Need)
+	switch {
+	case why.Rule == resource.Reservation:
+		return fmt.Sprintf("max_io of the queue: %s MB/s are free, and kept for a job that was passed over%s; it needs %s",
+			shares.Units(why.Free), until(why.Until, now), need)
+	case need > most:
+		return fmt.Sprintf("max_io of the queue: it needs %s MB/s, and all jobs there may have %s: no end of a job helps", need, most)
+	}
+	return fmt.Sprintf("max_io of the queue: its jobs have %s of %s MB/s, it needs %s", shares.Units(why.InUse), most, need)
+}
+
+// until says when a reservation ends at the latest.
+func until(at, now time.Time) string {
+	if left := at.Sub(now); !at.IsZero() && left > 0 {
+		return fmt.Sprintf(" for %s at most", left.Round(time.Second))
+	}
+	return ""
+}
+
+// shortList names the first of those for whom units are kept.
+func shortList(names []string) string {
+	if len(names) == 0 {
+		return "others"
+	}
+	list := strings.Join(names[:min(len(names), 3)], ", ")
+	if more := len(names) - 3; more > 0 {
+		list += fmt.Sprintf(" and %d others", more)
+	}
+	return list
 }

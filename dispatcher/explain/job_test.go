@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -159,7 +160,7 @@ func TestOutside(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	m = p.moment()
-	m.Holes = map[shares.QueueID]BlackHoleStanding{1: {Since: start, Ends: 9, Fails: 8}}
+	m.Holes = map[shares.QueueID]retry.BlackHoleStanding{1: {Since: start, Ends: 9, Fails: 8}}
 	if g := m.Job(s).Queues[0]; g.Gate != GateBlackHole || !strings.Contains(g.Reason, "8 of 9 attempts") {
 		t.Errorf("%+v", g)
 	}

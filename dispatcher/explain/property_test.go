@@ -141,7 +141,7 @@ func (m Moment) checkFigures(t *rapid.T) {
 		atQueues[q.Pool] += q.HeldJobs
 	}
 	nodes := m.View.Site.Tree.Nodes
-	denied := someOnly(m.View.Site)
+	denied := placesOf(m.View, true).byShare
 	for _, p := range m.Outlook().Pools {
 		heldJobs, readyJobs, sums := int64(0), int64(0), make([]float64, len(nodes))
 		for i, s := range p.Shares {

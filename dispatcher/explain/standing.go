@@ -1,8 +1,6 @@
 package explain
 
 import (
-	"math"
-
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -88,7 +86,7 @@ func (p *pool) addFigures() {
 
 // addWaits fills in how long shares wait for their targets (shares.Pool.ETA).
 func (p *pool) addWaits(ends map[int]shares.Ends) {
-	wait := p.Book.ETAs(shares.Units(math.Round(p.Round*1000)), ends)
+	wait := p.Book.ETAs(p.round, ends)
 	for i := range p.Shares {
 		if w, ok := wait(i + 1); ok { // the root is no share
 			seconds := w.Seconds()
@@ -114,12 +112,12 @@ func (m Moment) Heads() (jobs []int64) {
 
 // heads are those jobs by pool and leaf. The lowest id is the oldest, for ids are given in the order of time.
 func (m Moment) heads() map[string]map[int]int64 {
-	heads, runs := map[string]map[int]int64{}, running(m.View)
+	heads, places := map[string]map[int]int64{}, placesOf(m.View, false)
 	for b := range m.View.Ready() {
-		if b.Leaf < 0 || b.First == 0 {
+		if b.First == 0 {
 			continue
 		}
-		for name := range runs.pools(b.Runs) {
+		for _, name := range places.of(b).pools {
 			if heads[name] == nil {
 				heads[name] = map[int]int64{}
 			}
@@ -160,23 +158,20 @@ func countJobs(v machine.View) *jobCounts {
 	for _, name := range poolsOf(v.Site) {
 		c.ready[name], c.held[name] = make([]int64, n), make([]int64, n)
 	}
-	runs := running(v)
+	places := placesOf(v, false)
 	for b := range v.Ready() {
-		if b.Leaf < 0 || b.Ready == 0 {
+		if b.Ready == 0 {
 			continue
 		}
-		for name := range runs.pools(b.Runs) {
+		for _, name := range places.of(b).pools {
 			c.ready[name][b.Leaf] += b.Ready
 		}
 	}
-	pools := map[shares.QueueID]string{}
-	for _, q := range v.Site.Queues {
-		pools[q.ID] = q.Pool
-	}
 	for h := range v.Held() {
-		node, ok := v.Site.Tree.ByID(h.Share)
-		if name, there := pools[h.Queue]; ok && there && !charges(v, h.Shape) {
-			c.held[name][node] += h.Jobs
+		if node, ok := v.Site.Tree.ByID(h.Share); ok && !charges(v, h.Shape) {
+			for _, name := range places.queue(h.Queue).pools {
+				c.held[name][node] += h.Jobs
+			}
 		}
 	}
 	return c
@@ -198,27 +193,47 @@ func (c *jobCounts) byNode(tree *shares.Tree, pool string) (ready, held []int64)
 	return ready, held
 }
 
-// runs knows in which pools the queues are that run a shape. Shapes that differ in users alone have one list.
-type runs struct {
-	queues []shares.Queue
-	known  map[*bool]map[string]bool
+// path is the way down to a node in a pool.
+func (p *pool) path(tree *shares.Tree, node int) PathStanding {
+	out := PathStanding{Pool: p.name, Capacity: p.PoolStanding.Capacity, Round: p.Round, Held: p.Held, Levels: []LevelStanding{}}
+	product := 1.0
+	for _, at := range down(tree, node) {
+		level := p.levelOf(tree.Nodes[tree.Nodes[at].Parent].Children, at)
+		product *= level.Product
+		level.Product = product
+		out.Levels = append(out.Levels, level)
+	}
+	return out
 }
 
-func running(v machine.View) *runs { return &runs{v.Site.Queues, map[*bool]map[string]bool{}} }
-
-func (r *runs) pools(list []bool) map[string]bool {
-	if len(list) == 0 {
-		return nil
-	}
-	in, ok := r.known[&list[0]]
-	if !ok {
-		in = map[string]bool{}
-		for i, is := range list {
-			if is {
-				in[r.queues[i].Pool] = true
-			}
+// levelOf is a node among its siblings; the product is that of this level only.
+func (p *pool) levelOf(siblings []int, node int) LevelStanding {
+	own := &p.Shares[node-1]
+	level := LevelStanding{Share: own.Path, Weight: own.Weight, Tier: own.Tier, Target: own.Target, Held: own.Held, Deficit: own.Deficit,
+		Demand: own.Demand, Ready: own.Ready, Rank: 1, Of: 1}
+	sum := 0.0
+	for _, c := range siblings {
+		sibling := &p.Shares[c-1] // the root is no share
+		sum += sibling.Weight
+		if c == node || sibling.Ready == 0 {
+			continue
 		}
-		r.known[&list[0]] = in
+		level.Of++
+		if sibling.Deficit > own.Deficit+shares.Tolerance/1000 {
+			level.Rank++
+		}
 	}
-	return in
+	if sum > 0 {
+		level.Product = own.Weight / sum
+	}
+	return level
+}
+
+// down is the path to a node without the root.
+func down(t *shares.Tree, node int) []int {
+	path := make([]int, t.Nodes[node].Depth)
+	for i := len(path) - 1; i >= 0; i-- {
+		path[i], node = node, t.Nodes[node].Parent
+	}
+	return path
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -85,7 +86,7 @@ func TestQueuesAndCounts(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	m := p.moment()
-	m.Pulls, m.Holes = map[shares.QueueID]int{1: 7}, map[shares.QueueID]BlackHoleStanding{3: {Fails: 5}}
+	m.Pulls, m.Holes = map[shares.QueueID]int{1: 7}, map[shares.QueueID]retry.BlackHoleStanding{3: {Fails: 5}}
 	list := m.Queues()
 	q := list[0]
 	if q.HeldCores != 2 || q.HeldJobs != 1 || q.Ready != 6 || q.Pilots != 1 || q.Waiting != 7 || list[1].Ready != 4 || list[2].Ready != 6 || list[2].BlackHole == nil {
@@ -101,13 +102,6 @@ func TestQueuesAndCounts(t *testing.T) {
 		{Share: "A", Class: "MCORE", Label: "x", State: "ready", Queues: []string{"q", "wide"}, Pools: []string{"default", "other"}, N: 2},
 		{Share: "B", Class: "SCORE", State: "ready", Queues: []string{"q", "closed", "wide"}, Pools: []string{"default", "other"}, N: 4}}, counts); d != "" {
 		t.Error(d)
-	}
-	ended := m.Ended([]EndCount{{Share: p.share("B"), Shape: 2, Queue: 3, State: "failed", N: 5}, {Shape: 99}})
-	if len(ended) != 1 || ended[0].Share != "B" || ended[0].Pools[0] != "other" || ended[0].N != 5 {
-		t.Errorf("%+v", ended)
-	}
-	if fit, not := m.Fits(job.Requirements{Cores: 3}); !slices.Equal(fit, []string{"closed", "wide"}) || !strings.Contains(not["q"], "queue has 2 slots") {
-		t.Errorf("%v %v", fit, not)
 	}
 }
 

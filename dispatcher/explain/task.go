@@ -117,8 +117,8 @@ func (m Moment) piece(t *TaskSubject) Explanation {
 	for _, a := range t.Ahead {
 		l.before += a.Pieces
 		l.ahead = append(l.ahead, machine.AheadView{Shape: a.Shape, Before: a.Pieces})
-		for _, name := range l.names {
-			l.sizeOf(a.Shape, name, l.flows[name].sizes)
+		for _, p := range l.pools {
+			l.sizeOf(a.Shape, p)
 		}
 	}
 	l.more = t.More || l.before > MostCounted

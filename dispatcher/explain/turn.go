@@ -12,8 +12,8 @@ import (
 
 // share says which share comes first.
 func (l *look) share(q shares.Queue, a machine.Answer, out *QueueGate) {
-	tree, book := l.tree, l.pools[q.Pool].Book
-	first, own := parting(tree, a.First.Leaf, l.leaf)
+	tree, book := l.tree, l.pool(q.Pool).Book
+	first, own := tree.Part(a.First.Leaf, l.leaf)
 	side := func(leaf, node int, deficit float64) *Side {
 		held := book.Held(node).Float()
 		target := deficit/1000 + held
@@ -37,7 +37,7 @@ func (l *look) share(q shares.Queue, a machine.Answer, out *QueueGate) {
 
 // user says which user of the share comes first.
 func (l *look) user(q shares.Queue, a machine.Answer, out *QueueGate) {
-	p := l.pools[q.Pool]
+	p := l.pool(q.Pool)
 	users := l.View.Users(l.subject.Share, q.Pool)
 	parts := userParts(users, p.Book.Targets(roundOf(p.PoolView, 0))[l.leaf])
 	served := map[string]uint64{}

@@ -1,11 +1,10 @@
 package explain
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
 )
 
 // ShareStanding is one node of the tree as it stands now. Unit figures are in units (not thousandths).
@@ -76,8 +75,8 @@ type QueueStanding struct {
 	Pilots    int   `json:"pilots" doc:"Pilots that pulled here in the last five minutes at this daemon."`
 	Waiting   int   `json:"waiting" doc:"Pulls that wait for a job here at this daemon."`
 
-	BlackHole   *BlackHoleStanding    `json:"black_hole,omitempty" doc:"Of a queue that fails nearly all that it gets: it gets a job now and then."`
-	TargetSlots []TargetSlotsStanding `json:"target_slots,omitempty" doc:"Caps and floors that a Harvester has set, or whoever speaks for it."`
+	BlackHole   *retry.BlackHoleStanding `json:"black_hole,omitempty" doc:"Of a queue that fails nearly all that it gets: it gets a job now and then."`
+	TargetSlots []TargetSlotsStanding    `json:"target_slots,omitempty" doc:"Caps and floors that a Harvester has set, or whoever speaks for it."`
 }
 
 // TargetSlotsStanding is a cap on the cores that may be held at a queue, or a floor, and what is held under it.
@@ -98,14 +97,6 @@ type Stock struct {
 	Ready           int64
 	StartsPerMinute float64 // of the last minutes, all daemons
 	Startable       int64   // jobs that the free slots of eligible queues could start now; -1 = unlimited
-}
-
-// BlackHoleStanding is a queue that fails nearly all that it gets, while the same kinds of jobs finish elsewhere.
-type BlackHoleStanding struct {
-	Since time.Time `json:"since"`
-	Ends  int       `json:"ends" doc:"Attempts that had ended there lately when it was found."`
-	Fails int       `json:"fails" doc:"Of these, those that failed or were lost."`
-	Good  int       `json:"good" doc:"Attempts that finished since the last one that did not; after three it gets jobs as before."`
 }
 
 // Count is how many jobs that are alike are in one state.
@@ -140,17 +131,4 @@ type QueueSet struct {
 type StockGap struct {
 	Reason string   `json:"reason"`
 	Queues []string `json:"queues"`
-}
-
-// probesEnough is how many attempts must finish in a row before a black hole works again.
-const probesEnough = 3
-
-// words says it to people.
-func (h *BlackHoleStanding) words(p *retry.Policy) string {
-	every := ""
-	if p != nil {
-		every = fmt.Sprintf(" every %s", p.BlackHole.Probe)
-	}
-	return fmt.Sprintf("since %s it fails nearly all that it gets (%d of %d attempts), while the same kinds of jobs finish elsewhere: it gets one job%s until %d finish in a row",
-		h.Since.UTC().Format(time.RFC3339), h.Fails, h.Ends, every, probesEnough)
 }

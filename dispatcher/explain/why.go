@@ -138,7 +138,7 @@ func (m Moment) Why(r WhyRequest, f Fared) (Why, error) {
 	v, t := m.View, m.View.Site.Tree
 	out := Why{A: r.A, B: r.B, At: m.At.UTC(), Version: v.Site.Number, Decisions: f.Decisions, Oldest: f.Oldest, AWon: f.AWon, BWon: f.BWon,
 		ABeforeB: f.ABeforeB, BBeforeA: f.BBeforeA, Pools: []WhyStanding{}}
-	sideA, sideB := parting(t, nodeA, nodeB)
+	sideA, sideB := t.Part(nodeA, nodeB)
 	names, jobs := poolsOf(m.View.Site), countJobs(m.View)
 	for _, name := range names {
 		p := m.pool(name, jobs)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -38,19 +39,19 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	if len(all) == 0 {
 		return nil, nil
 	}
-	keys, tasks := make([]string, len(all)), make([]int64, len(all))
-	for i, c := range all {
-		if keys[i] = c.Key; !c.Outside {
-			tasks[i] = task
-		}
+	type name struct {
+		TaskID int64
+		Key    string
 	}
-	rows, err := collect[keyed](ctx, tx, "key_claims", pgx.StrictNamedArgs{"tasks": tasks, "keys": keys})
+	names := list(all, func(c NewClaim) name {
+		if c.Outside {
+			return name{Key: c.Key}
+		}
+		return name{task, c.Key}
+	})
+	rows, err := pg.Collect[keyed](ctx, tx, query["key_claims"], pg.Columns(names))
 	if err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
-	}
-	type name struct {
-		task int64
-		key  string
 	}
 	byName := make(map[name]*keyed, len(rows))
 	for i := range rows {
@@ -59,7 +60,7 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	ids = make([]int64, len(all))
 	var told []entry.Entry
 	for i, c := range all {
-		row := byName[name{tasks[i], c.Key}]
+		row := byName[names[i]]
 		ids[i] = row.ID
 		if e, is := c.claimed(row, task); is {
 			told = append(told, e)
@@ -68,7 +69,7 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	if err := countClaims(ctx, tx, rows); err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
-	return ids, say(ctx, tx, told)
+	return ids, Say(ctx, tx, told)
 }
 
 // claimed counts the jobs that are about to be made, and says what the log has to be told before.
@@ -93,16 +94,13 @@ func (c NewClaim) claimed(row *keyed, task int64) (e entry.Claimed, is bool) {
 
 // countClaims writes the counts of rows.
 func countClaims(ctx context.Context, tx pgx.Tx, rows []keyed) error {
-	_, err := tx.Exec(ctx, query["count_claims"], pgx.StrictNamedArgs{
-		"ids":     list(rows, func(r keyed) int64 { return r.ID }),
-		"members": list(rows, func(r keyed) int64 { return r.Members }),
-		"mades":   list(rows, func(r keyed) int64 { return r.Made })})
+	_, err := tx.Exec(ctx, query["count_claims"], pg.Columns(rows))
 	return err
 }
 
 // unmake says of all claims of tasks that the jobs which are not made never will be.
 func unmake(ctx context.Context, tx pgx.Tx, tasks []int64) (dropped []entry.Entry, err error) {
-	rows, err := collect[struct{ ID, N int64 }](ctx, tx, "unmake_claims", pgx.StrictNamedArgs{"tasks": tasks})
+	rows, err := pg.Collect[struct{ ID, N int64 }](ctx, tx, query["unmake_claims"], pgx.StrictNamedArgs{"tasks": tasks})
 	if err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
@@ -119,5 +117,5 @@ func Complete(ctx context.Context, tx pgx.Tx, tasks ...int64) error {
 	if err != nil {
 		return err
 	}
-	return say(ctx, tx, dropped)
+	return Say(ctx, tx, dropped)
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // jobRows is the stream of a binary COPY into jobs, with the columns of copy_jobs.sql. Written by hand because
@@ -63,17 +65,13 @@ func (r *jobRows) fill() {
 
 func appendJob(b []byte, j *NewJob, id int64) []byte {
 	b = binary.BigEndian.AppendUint16(b, jobColumns)
-	b = appendInt8(b, id)
-	b = appendInt8(b, j.Index)
+	b = pg.AppendInt8(b, id)
+	b = pg.AppendInt8(b, j.Index)
 	b = appendInt8OrNull(b, j.FirstEvent, j.Events > 0)
 	b = appendInt8OrNull(b, j.Events, j.Events > 0)
 	b = appendInt8OrNull(b, j.RetryOf, j.RetryOf != 0)
-	b = appendTexts(b, j.Inputs)
-	return appendInt8s(b, j.Claims)
-}
-
-func appendInt8(b []byte, v int64) []byte {
-	return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(v))
+	b = appendListOrNull(b, pgtype.TextOID, j.Inputs, j.Inputs != nil, pg.AppendText)
+	return appendListOrNull(b, pgtype.Int8OID, j.Claims, len(j.Claims) > 0, pg.AppendInt8)
 }
 
 func appendNull(b []byte) []byte { return append(b, 0xff, 0xff, 0xff, 0xff) }
@@ -83,48 +81,16 @@ func appendInt8OrNull(b []byte, v int64, there bool) []byte {
 	if !there {
 		return appendNull(b)
 	}
-	return appendInt8(b, v)
+	return pg.AppendInt8(b, v)
 }
 
-// appendInt8s writes a bigint[] of one dimension, from 1; NULL where there is none.
-func appendInt8s(b []byte, list []int64) []byte {
-	if len(list) == 0 {
-		return appendNull(b)
-	}
-	b = appendInt4Raw(b, int32(20+12*len(list)))
-	for _, v := range [...]int32{1, 0, pgtype.Int8OID, int32(len(list)), 1} {
-		b = appendInt4Raw(b, v)
-	}
-	for _, v := range list {
-		b = appendInt8(b, v)
-	}
-	return b
-}
-
-func appendInt4Raw(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
-
-// appendTexts writes a text[] of one dimension, from 1; NULL for nil.
-func appendTexts(b []byte, texts []string) []byte {
-	if texts == nil {
+// appendListOrNull writes an array, with its length before it.
+func appendListOrNull[T any](b []byte, of uint32, list []T, there bool, element func([]byte, T) []byte) []byte {
+	if !there {
 		return appendNull(b)
 	}
 	start := len(b)
-	b = append(b, 0, 0, 0, 0) // its length, when it is known
-	if len(texts) == 0 {
-		b = binary.BigEndian.AppendUint32(b, 0)
-	} else {
-		b = binary.BigEndian.AppendUint32(b, 1)
-	}
-	b = binary.BigEndian.AppendUint32(b, 0) // no NULLs in it
-	b = binary.BigEndian.AppendUint32(b, pgtype.TextOID)
-	if len(texts) > 0 {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(texts)))
-		b = binary.BigEndian.AppendUint32(b, 1)
-	}
-	for _, t := range texts {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(t)))
-		b = append(b, t...)
-	}
+	b = pg.AppendArray(append(b, 0, 0, 0, 0), of, list, element)
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return b
 }

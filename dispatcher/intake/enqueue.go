@@ -76,7 +76,7 @@ func Enqueue(ctx context.Context, tx pgx.Tx, jobs []NewJob) (ids []int64, err er
 	if _, err := tx.Exec(ctx, query["add_blocks"], blockArgs(blocks, b.Since)); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if err := say(ctx, tx, announce(blocks, b)); err != nil {
+	if err := Say(ctx, tx, announce(blocks, b)); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	return ids, nil

@@ -39,7 +39,7 @@ func newHouse(t testing.TB, room, size int64) *house {
 		SELECT i, 's' || i, 's' || i, i, true, 1 FROM generate_series(1, 9) AS i`)
 	h.exec(`INSERT INTO tasks (id, name, user_name, state, share_id, spec) OVERRIDING SYSTEM VALUE
 		SELECT i, 't' || i, 'u' || i, 'running', 1, '{}' FROM generate_series(1, 99) AS i`)
-	if _, err := intake.Extend(t.Context(), h, room, size); err != nil {
+	if _, err := intake.Extend(t.Context(), h.Pool, room, size); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -92,7 +92,7 @@ func (h *house) enqueue(t fail, jobs ...intake.NewJob) (ids []int64) {
 // said is what the outbox has, row by row; it is emptied.
 func (h *house) said(t fail) (rows [][]entry.Entry) {
 	t.Helper()
-	all, err := intake.NewOutbox(h).Pending(h.t.Context(), 1_000_000)
+	all, err := intake.NewOutbox(h.Pool).Pending(h.t.Context(), 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}

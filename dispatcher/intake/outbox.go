@@ -4,24 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// Say puts entries into the outbox, as one row of the caller's transaction. Those without a verb of their own below are put in by it.
-func Say(ctx context.Context, tx pgx.Tx, entries ...entry.Entry) error { return say(ctx, tx, entries) }
-
-// SayRows puts rows into the outbox, in their order. Rows without entries are left out.
-func SayRows(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
-	return say(ctx, tx, rows...)
-}
-
-// say puts rows into the outbox, in their order. Rows without entries are left out.
-func say(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
+// Say puts rows of entries into the outbox, in their order. Rows without entries are left out.
+func Say(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
 	texts := make([]string, 0, len(rows))
 	for _, entries := range rows {
 		if len(entries) == 0 {
@@ -43,19 +36,19 @@ func say(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
 }
 
 // Outbox is what the leader reads of the outbox; appends take the rows out, or mark those that the machine refuses (package ledger).
-type Outbox struct{ db DB }
+type Outbox struct{ db *pgxpool.Pool }
 
 // NewOutbox returns that of a database.
-func NewOutbox(db DB) Outbox { return Outbox{db} }
+func NewOutbox(db *pgxpool.Pool) Outbox { return Outbox{db} }
 
 // Pending returns up to so many rows that are not in the log and not refused, in the order of their ids, in which they have to be applied.
 // Transactions do not commit in that order, so there may be an older row the next time. A row that a newer version wrote is left to one,
 // with all that come after it; an error where it is the first.
 func (o Outbox) Pending(ctx context.Context, most int) ([]ledger.Row, error) {
-	rows, err := collect[struct {
+	rows, err := pg.Collect[struct {
 		ID      int64
 		Entries string
-	}](ctx, o.db, "pending", pgx.StrictNamedArgs{"n": most})
+	}](ctx, o.db, query["pending"], pgx.StrictNamedArgs{"n": most})
 	if err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)
 	}
@@ -71,21 +64,4 @@ func (o Outbox) Pending(ctx context.Context, most int) ([]ledger.Row, error) {
 		out = append(out, ledger.Row{ID: r.ID, Entries: entries, Err: err})
 	}
 	return out, nil
-}
-
-// Refused is a row that the machine did not take.
-type Refused struct {
-	ID      int64
-	MadeAt  time.Time
-	Entries string // as JSON
-	Reason  string
-}
-
-// Refusals returns up to so many refused rows, the newest first.
-func Refusals(ctx context.Context, db DB, limit int) ([]Refused, error) {
-	all, err := collect[Refused](ctx, db, "refusals", pgx.StrictNamedArgs{"n": limit})
-	if err != nil {
-		return nil, fmt.Errorf("outbox: %w", err)
-	}
-	return all, nil
 }

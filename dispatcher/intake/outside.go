@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -90,7 +91,7 @@ func CreateClaim(ctx context.Context, tx pgx.Tx, c OutsideClaim) (id int64, err 
 	if err := c.Check(); err != nil {
 		return 0, err
 	}
-	rows, err := collect[outsideRow](ctx, tx, "key_outside", pgx.StrictNamedArgs{"name": c.Name})
+	rows, err := pg.Collect[outsideRow](ctx, tx, query["key_outside"], pgx.StrictNamedArgs{"name": c.Name})
 	if err != nil {
 		return 0, fmt.Errorf("create claim: %w", err)
 	}
@@ -102,7 +103,7 @@ func CreateClaim(ctx context.Context, tx pgx.Tx, c OutsideClaim) (id int64, err 
 		return 0, fmt.Errorf("%w: %s is at node %s of queue %d", ErrClaimExists, c.Name, was.Node, *was.QueueID)
 	}
 	args := pgx.StrictNamedArgs{"id": rows[0].ID, "queue": int32(c.Queue), "node": c.Node, "devices": append([]string{}, c.Devices...)}
-	taken, err := collect[struct{ Device, Key string }](ctx, tx, "device_taken", args)
+	taken, err := pg.Collect[struct{ Device, Key string }](ctx, tx, query["device_taken"], args)
 	if err == nil && len(taken) > 0 {
 		err = fmt.Errorf("%w: claim %s has %s of node %s", ErrDeviceTaken, taken[0].Key, taken[0].Device, c.Node)
 	}
@@ -123,12 +124,12 @@ func CreateClaim(ctx context.Context, tx pgx.Tx, c OutsideClaim) (id int64, err 
 // DeleteClaim ends a claim that people made: no other job gets to hold it, and it goes with its last holder. Jobs that wait for it wait
 // until there is one of the name again. Whether jobs hold it is for the caller to ask before. Errors: ErrNoClaim.
 func DeleteClaim(ctx context.Context, tx pgx.Tx, name string) (id int64, err error) {
-	ids, err := column[int64](ctx, tx, "unplace_claim", pgx.StrictNamedArgs{"name": name})
+	ids, err := pg.CollectTo(ctx, pgx.RowTo[int64], tx, query["unplace_claim"], pgx.StrictNamedArgs{"name": name})
 	if err == nil && len(ids) == 0 {
 		err = fmt.Errorf("%w: %.80q", ErrNoClaim, name)
 	}
 	if err == nil {
-		err = say(ctx, tx, []entry.Entry{entry.Unclaimed{Claim: ids[0]}})
+		err = Say(ctx, tx, []entry.Entry{entry.Unclaimed{Claim: ids[0]}})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("delete claim: %w", err)

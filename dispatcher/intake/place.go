@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -63,12 +64,12 @@ func Prioritise(ctx context.Context, tx pgx.Tx, task int64, priority int) error 
 	if err != nil || tag.RowsAffected() == 0 {
 		return wrap("prioritise", err)
 	}
-	blocks, err := collect[blockRow](ctx, tx, "task_blocks", pgx.StrictNamedArgs{"task": task})
+	blocks, err := pg.Collect[blockRow](ctx, tx, query["task_blocks"], pgx.StrictNamedArgs{"task": task})
 	if err != nil {
 		return fmt.Errorf("prioritise: %w", err)
 	}
 	all := places(blocks, func(b *blockRow) int64 { return by[b.ShareID].Place(b.Priority, b.MadeAt) })
-	return wrap("prioritise", say(ctx, tx, list(all, placed.entry)))
+	return wrap("prioritise", Say(ctx, tx, list(all, placed.entry)))
 }
 
 func (p placed) entry() entry.Entry {
@@ -88,7 +89,7 @@ func Adopt(ctx context.Context, tx pgx.Tx, number int64) error {
 	if _, err := tx.Exec(ctx, query["adopt_agings"]); err != nil {
 		return fmt.Errorf("adopt: %w", err)
 	}
-	return wrap("adopt", say(ctx, tx, []entry.Entry{entry.Adopted{Number: number}}))
+	return wrap("adopt", Say(ctx, tx, []entry.Entry{entry.Adopted{Number: number}}))
 }
 
 // reorderBlocks is how many blocks one Reorder looks at.
@@ -97,7 +98,7 @@ const reorderBlocks = 1000
 // Reorder gives jobs the places that the aging of their share makes of their priority and age, after it has changed: places by two
 // plans do not compare, so those that were ready before would be first or last for ever. It looks at the next blocks of one share and
 // returns how many; 0 when all jobs have their places, or another daemon is at it. Jobs that are made meanwhile have them at once.
-func Reorder(ctx context.Context, db DB) (n int, err error) {
+func Reorder(ctx context.Context, db *pgxpool.Pool) (n int, err error) {
 	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		n, err = reorder(ctx, tx)
 		return err
@@ -119,7 +120,7 @@ func reorder(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	blocks, err := collect[blockRow](ctx, tx, "share_blocks", pgx.StrictNamedArgs{"share": int32(share), "after": after, "n": reorderBlocks})
+	blocks, err := pg.Collect[blockRow](ctx, tx, query["share_blocks"], pgx.StrictNamedArgs{"share": int32(share), "after": after, "n": reorderBlocks})
 	if err != nil {
 		return 0, err
 	}
@@ -136,5 +137,41 @@ func reorder(ctx context.Context, tx pgx.Tx) (n int, err error) {
 			entries = append(entries, p.entry())
 		}
 	}
-	return max(len(blocks), 1), say(ctx, tx, entries)
+	return max(len(blocks), 1), Say(ctx, tx, entries)
+}
+
+// TaskMove asks that live jobs of a task go to another share.
+type TaskMove struct {
+	Task    int64
+	From    shares.ShareID // those of this share; 0: whatever share they have
+	To      shares.ShareID
+	Running bool // leased ones too: their units are charged to the share from then on
+}
+
+// MoveTask gives live jobs of one task to another share. The caller holds the task's row.
+func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) error {
+	args := pgx.StrictNamedArgs{"task": m.Task, "from": int32(m.From), "to": int32(m.To)}
+	return wrap("move task", m.blocks(ctx, tx, "move_task", args))
+}
+
+// MoveShare gives all live jobs and leases of one share to another: the site file said so. The caller holds Barrier.
+func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
+	args := pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)}
+	return wrap("move share", TaskMove{From: from, To: to, Running: true}.blocks(ctx, tx, "move_share", args))
+}
+
+// blocks has blocks be in another share. Those that lie between are not meant where the move says from which share; else all are.
+func (m TaskMove) blocks(ctx context.Context, tx pgx.Tx, verb string, args pgx.StrictNamedArgs) error {
+	by, err := agings(ctx, tx)
+	if err != nil {
+		return err
+	}
+	blocks, err := pg.Collect[blockRow](ctx, tx, query[verb], args)
+	if err != nil {
+		return err
+	}
+	all := places(blocks, func(b *blockRow) int64 { return by[m.To].Place(b.Priority, b.MadeAt) })
+	return Say(ctx, tx, list(all, func(p placed) entry.Entry {
+		return entry.Moved{Task: p.TaskID, Low: p.Low, High: p.High, From: m.From, Share: m.To, Place: p.place, Running: m.Running}
+	}))
 }

@@ -224,7 +224,7 @@ func (h *house) lead(ctx context.Context, r *rand.Rand, stop <-chan struct{}) er
 			stopped = true
 		default:
 		}
-		rows, err := intake.NewOutbox(h).Pending(ctx, 1+r.IntN(5))
+		rows, err := intake.NewOutbox(h.Pool).Pending(ctx, 1+r.IntN(5))
 		if err != nil {
 			return err
 		}
@@ -311,7 +311,7 @@ func (h *house) play(t *testing.T, seed uint64, m *model) {
 			}
 			for n := 1; n > 0; {
 				var err error
-				if n, err = intake.Reorder(ctx, h); err != nil {
+				if n, err = intake.Reorder(ctx, h.Pool); err != nil {
 					t.Error(err)
 					return
 				}

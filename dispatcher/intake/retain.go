@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -14,7 +15,7 @@ import (
 // Extend makes partitions of size ids each until there is room for that many more, and returns how many it made. Without room Enqueue
 // fails, so it is called at the start and long before the room is used up. Safe on several daemons at once; what it cannot lock within
 // a fifth of a second it leaves for the next time.
-func Extend(ctx context.Context, db DB, room, size int64) (n int, err error) {
+func Extend(ctx context.Context, db *pgxpool.Pool, room, size int64) (n int, err error) {
 	if room < 1 || size < 1 {
 		return 0, fmt.Errorf("extend jobs by %d ids in partitions of %d: both count from 1", room, size)
 	}
@@ -34,8 +35,8 @@ type partition struct{ Low, High int64 }
 // Retire drops the partitions of jobs and their blocks that were all made before a time and are over, and returns how many. A job
 // counts as live while a row of the outbox that was made before that time waits: Live may not know it. What it cannot lock within a
 // fifth of a second it leaves for the next time.
-func Retire(ctx context.Context, db DB, before time.Time, live Live) (n int, err error) {
-	old, err := collect[partition](ctx, db, "old_partitions", pgx.StrictNamedArgs{"before": before})
+func Retire(ctx context.Context, db *pgxpool.Pool, before time.Time, live Live) (n int, err error) {
+	old, err := pg.Collect[partition](ctx, db, query["old_partitions"], pgx.StrictNamedArgs{"before": before})
 	if err != nil {
 		return 0, fmt.Errorf("retire jobs: %w", err)
 	}

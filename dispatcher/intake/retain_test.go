@@ -22,7 +22,7 @@ func TestRetire(t *testing.T) {
 	live := map[int64]bool{25: true}
 	retire := func() (n int) {
 		t.Helper()
-		n, err := intake.Retire(ctx, h, time.Now().Add(-time.Hour), func(_ context.Context, low, high int64) (is bool, err error) {
+		n, err := intake.Retire(ctx, h.Pool, time.Now().Add(-time.Hour), func(_ context.Context, low, high int64) (is bool, err error) {
 			for id := low; id <= high; id++ {
 				is = is || live[id]
 			}
@@ -63,14 +63,14 @@ func TestRetire(t *testing.T) {
 func TestExtend(t *testing.T) {
 	h := newHouse(t, 25, 10)
 	ctx := t.Context()
-	if n, err := intake.Extend(ctx, h, 25, 10); n != 0 || err != nil {
+	if n, err := intake.Extend(ctx, h.Pool, 25, 10); n != 0 || err != nil {
 		t.Errorf("%d partitions, %v: there is room", n, err)
 	}
 	h.enqueue(t, some(12, intake.NewJob{Task: 1, Share: 1, Shape: h.shape(t, 1)})...)
-	if n, err := intake.Extend(ctx, h, 25, 10); n != 1 || err != nil {
+	if n, err := intake.Extend(ctx, h.Pool, 25, 10); n != 1 || err != nil {
 		t.Errorf("%d partitions, %v: want 1", n, err)
 	}
-	if n, err := intake.Extend(ctx, h, 0, 10); n != 0 || err == nil {
+	if n, err := intake.Extend(ctx, h.Pool, 0, 10); n != 0 || err == nil {
 		t.Error("no room asked for")
 	}
 	tx, err := h.Begin(ctx)
@@ -80,7 +80,7 @@ func TestExtend(t *testing.T) {
 	if _, err := tx.Exec(ctx, "LOCK TABLE job_blocks IN SHARE MODE"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := intake.Extend(ctx, h, 1000, 10); n != 0 || err != nil {
+	if n, err := intake.Extend(ctx, h.Pool, 1000, 10); n != 0 || err != nil {
 		t.Errorf("%d partitions, %v: somebody has the table", n, err)
 	}
 	if err := tx.Rollback(ctx); err != nil {
@@ -94,10 +94,10 @@ func TestExtendAfterASkip(t *testing.T) {
 	ctx, shape := t.Context(), h.shape(t, 1)
 	h.enqueue(t, some(5, intake.NewJob{Task: 1, Share: 1, Shape: shape})...)
 	h.exec("SELECT setval('job_ids', 1000000)")
-	if n, err := intake.Extend(ctx, h, 100, 10); n != 10 || err != nil {
+	if n, err := intake.Extend(ctx, h.Pool, 100, 10); n != 10 || err != nil {
 		t.Fatalf("%d partitions, %v; want room for the next hundred", n, err)
 	}
-	if n, err := intake.Extend(ctx, h, 100, 10); n != 0 || err != nil {
+	if n, err := intake.Extend(ctx, h.Pool, 100, 10); n != 0 || err != nil {
 		t.Errorf("%d partitions once more, %v", n, err)
 	}
 	h.enqueue(t, some(5, intake.NewJob{Task: 1, Share: 1, Shape: shape})...)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Scaled is what a task does not want any more, and what becomes other than it was.
@@ -56,11 +57,11 @@ func (s *Scaled) jobs(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
 	for _, name := range s.Names {
 		wanted[name] = true
 	}
-	named, err := collect[struct {
+	named, err := pg.Collect[struct {
 		ID   int64
 		Name string
 		Away bool // it was scaled away before: there may be others of its name
-	}](ctx, tx, "named_jobs", pgx.StrictNamedArgs{"task": s.Task})
+	}](ctx, tx, query["named_jobs"], pgx.StrictNamedArgs{"task": s.Task})
 	if err != nil {
 		return err
 	}
@@ -89,8 +90,7 @@ func (s *Scaled) jobs(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
 	if len(spans) == 0 {
 		return nil
 	}
-	_, err = tx.Exec(ctx, query["scale_away"], pgx.StrictNamedArgs{"task": s.Task,
-		"lows": list(spans, func(s taskSpan) int64 { return s.Low }), "highs": list(spans, func(s taskSpan) int64 { return s.High })})
+	_, err = tx.Exec(ctx, query["scale_away"], pg.Columns(spans))
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Scaled) jobs(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
 
 // claims has claims drain, and others be of another size.
 func (s *Scaled) claims(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
-	rows, err := collect[keyed](ctx, tx, "task_claims", pgx.StrictNamedArgs{"task": s.Task})
+	rows, err := pg.Collect[keyed](ctx, tx, query["task_claims"], pgx.StrictNamedArgs{"task": s.Task})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *Scaled) claims(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
 	if err := countClaims(ctx, tx, rows); err != nil {
 		return err
 	}
-	return say(ctx, tx, told)
+	return Say(ctx, tx, told)
 }
 
 // change counts jobs that a claim gets more or fewer of.

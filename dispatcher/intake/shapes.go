@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Intern returns the id of the shape with these requirements, making it when it is new. Locations without a locality, or the other
@@ -26,41 +26,22 @@ func Intern(ctx context.Context, tx pgx.Tx, r job.Requirements) (shape int32, er
 	return shapes[0], nil
 }
 
-// shapeRow is a row of shapes.
-type shapeRow struct {
-	Key       []byte            `json:"-"`
-	Cores     int               `json:"cores"`
-	MemoryMB  int64             `json:"memory_mb"`
-	DiskMB    int64             `json:"disk_mb"`
-	WalltimeS int64             `json:"walltime_s"`
-	Labels    map[string]string `json:"labels"`
-	Queues    []string          `json:"queues"`
-	Label     string            `json:"label"`
-	Resources map[string]int64  `json:"resources"`
-	SharingID string            `json:"sharing_id"`
-	Locations []string          `json:"locations"`
-	Locality  *string           `json:"locality"`
-	need      job.Requirements
-}
-
 // InternAll is Intern for many, with one look for all of them. Shapes are made in an order that is the same for all callers.
 func InternAll(ctx context.Context, tx pgx.Tx, all []job.Requirements) (shapes []int32, err error) {
-	keys, rows := make([]string, len(all)), map[string]shapeRow{}
+	keys, needs := make([]string, len(all)), map[string]job.Requirements{}
 	for i, r := range all {
-		row, err := rowOf(r)
-		if err != nil {
+		if keys[i], r, err = canonical(r); err != nil {
 			return nil, err
 		}
-		keys[i] = string(row.Key)
-		rows[keys[i]] = row
+		needs[keys[i]] = r
 	}
-	ids := make(map[string]int32, len(rows))
-	for len(rows) > 0 {
-		if err := intern(ctx, tx, rows, ids); err != nil {
+	ids := make(map[string]int32, len(needs))
+	for len(needs) > 0 {
+		if err := intern(ctx, tx, needs, ids); err != nil {
 			return nil, fmt.Errorf("shape: %w", err)
 		}
 		for key := range ids {
-			delete(rows, key)
+			delete(needs, key)
 		}
 	}
 	shapes = make([]int32, len(all))
@@ -71,17 +52,17 @@ func InternAll(ctx context.Context, tx pgx.Tx, all []job.Requirements) (shapes [
 }
 
 // intern finds or makes shapes. One that another transaction has made meanwhile is found by the next try, whose statement sees it.
-func intern(ctx context.Context, tx pgx.Tx, rows map[string]shapeRow, ids map[string]int32) error {
-	ordered := slices.SortedFunc(maps.Values(rows), func(a, b shapeRow) int { return cmp.Compare(string(a.Key), string(b.Key)) })
-	text, err := json.Marshal(ordered)
+func intern(ctx context.Context, tx pgx.Tx, needs map[string]job.Requirements, ids map[string]int32) error {
+	ordered := slices.Sorted(maps.Keys(needs))
+	text, err := json.Marshal(list(ordered, func(key string) job.Requirements { return needs[key] }))
 	if err != nil {
 		return err
 	}
-	found, err := collect[struct {
+	found, err := pg.Collect[struct {
 		ID    int32
 		Key   []byte
 		Fresh bool
-	}](ctx, tx, "intern", pgx.StrictNamedArgs{"keys": list(ordered, func(r shapeRow) []byte { return r.Key }), "shapes": string(text)})
+	}](ctx, tx, query["intern"], pgx.StrictNamedArgs{"keys": list(ordered, func(key string) []byte { return []byte(key) }), "shapes": string(text)})
 	if err != nil {
 		return err
 	}
@@ -89,21 +70,21 @@ func intern(ctx context.Context, tx pgx.Tx, rows map[string]shapeRow, ids map[st
 	for _, f := range found {
 		ids[string(f.Key)] = f.ID
 		if f.Fresh {
-			told = append(told, entry.Shaped{Shape: f.ID, Need: rows[string(f.Key)].need})
+			told = append(told, entry.Shaped{Shape: f.ID, Need: needs[string(f.Key)]})
 		}
 	}
-	return say(ctx, tx, told)
+	return Say(ctx, tx, told)
 }
 
-// rowOf brings requirements into the one form that equal ones have.
-func rowOf(r job.Requirements) (row shapeRow, err error) {
+// canonical brings requirements into the one form that equal ones have, and its key.
+func canonical(r job.Requirements) (key string, need job.Requirements, err error) {
 	switch {
 	case r.Cores < 1:
-		return row, &job.FieldError{Field: "requirements.cores", Value: r.Cores, Want: "a whole number from 1"}
+		return "", r, &job.FieldError{Field: "requirements.cores", Value: r.Cores, Want: "a whole number from 1"}
 	case r.Locality != "" && r.Locality != job.LocalityRequired && r.Locality != job.LocalityPreferred:
-		return row, &job.FieldError{Field: "requirements.locality", Value: r.Locality, Want: "required or preferred, or none"}
+		return "", r, &job.FieldError{Field: "requirements.locality", Value: r.Locality, Want: "required or preferred, or none"}
 	case r.Claims != nil:
-		return row, &job.FieldError{Field: "requirements.claims", Value: "given", Want: "none: what claims ask for follows from the claims of the job"}
+		return "", r, &job.FieldError{Field: "requirements.claims", Value: "given", Want: "none: what claims ask for follows from the claims of the job"}
 	}
 	r.User = ""
 	if r.Labels == nil {
@@ -117,18 +98,23 @@ func rowOf(r job.Requirements) (row shapeRow, err error) {
 	if len(r.Locations) == 0 || r.Locality == "" {
 		r.Locations, r.Locality = nil, ""
 	}
-	canonical, err := json.Marshal(r) // maps are written in key order
+	text, err := json.Marshal(r) // maps are written in key order
 	if err != nil {
-		return row, fmt.Errorf("shape: %w", err)
+		return "", r, fmt.Errorf("shape: %w", err)
 	}
-	key := sha256.Sum256(canonical)
-	row = shapeRow{Key: key[:], Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB, WalltimeS: r.WalltimeS, Labels: r.Labels,
-		Queues: append([]string{}, r.Queues...), Label: r.Label, Resources: r.Resources, SharingID: r.SharingID, Locations: r.Locations, need: r}
-	if row.Resources == nil {
-		row.Resources = map[string]int64{}
+	sum := sha256.Sum256(text)
+	return string(sum[:]), r, nil
+}
+
+// AddPayload stores what the jobs of tasks run; once a task, before its first job.
+func AddPayload(ctx context.Context, tx pgx.Tx, payloads ...job.Payload) error {
+	for _, p := range payloads {
+		if err := p.Check(); err != nil {
+			return err
+		}
 	}
-	if r.Locality != "" {
-		row.Locality = &r.Locality
+	if _, err := tx.Exec(ctx, query["add_payload"], pgx.StrictNamedArgs{"payloads": payloads}); err != nil {
+		return fmt.Errorf("payload: %w", err)
 	}
-	return row, nil
+	return nil
 }

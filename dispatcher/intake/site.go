@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -34,11 +35,10 @@ func SetTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlots) (changed bool
 	case t.Class != "" && !slices.Contains(job.Classes, t.Class):
 		return false, job.Wrong("class", fmt.Sprintf("%q", t.Class), "one of "+strings.Join(job.Classes, ", "))
 	}
-	if _, err := tx.Exec(ctx, query["lock_target_slots"]); err != nil {
-		return false, fmt.Errorf("target slots: %w", err)
-	}
-	if _, err := tx.Exec(ctx, query["expire_target_slots"]); err != nil {
-		return false, fmt.Errorf("target slots: %w", err)
+	for _, first := range []string{"lock_target_slots", "expire_target_slots"} {
+		if _, err := tx.Exec(ctx, query[first]); err != nil {
+			return false, fmt.Errorf("target slots: %w", err)
+		}
 	}
 	verb, args := "remove_target_slots", pgx.StrictNamedArgs{"queue": t.Queue, "share": int32(t.Share), "class": t.Class, "floor": t.Floor}
 	if t.Slots >= 0 {
@@ -56,21 +56,19 @@ func SetTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlots) (changed bool
 	if err != nil {
 		return false, err
 	}
-	return true, wrap("target slots", say(ctx, tx, []entry.Entry{entry.Bounded{Targets: targets}}))
+	return true, wrap("target slots", Say(ctx, tx, []entry.Entry{entry.Bounded{Targets: targets}}))
 }
 
 // Targets are all target slots and floors, those that have just ended among them.
-func Targets(ctx context.Context, db interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}) ([]entry.Target, error) {
-	rows, err := collect[struct {
+func Targets(ctx context.Context, db pg.Querier) ([]entry.Target, error) {
+	rows, err := pg.Collect[struct {
 		Queue     string
 		ShareID   shares.ShareID
 		Class     string
 		Slots     int
 		ExpiresAt *time.Time
 		Floor     bool
-	}](ctx, db, "target_slots", pgx.StrictNamedArgs{})
+	}](ctx, db, query["target_slots"], pgx.StrictNamedArgs{})
 	if err != nil {
 		return nil, fmt.Errorf("target slots: %w", err)
 	}
@@ -96,7 +94,7 @@ func Cap(ctx context.Context, tx pgx.Tx, all []entry.Capacity) error {
 			return job.Wrong(field+"units", c.Units, fmt.Sprintf("a number of units, 0 … %d", shares.MaxResourceUnits))
 		}
 	}
-	return say(ctx, tx, []entry.Entry{entry.Capped{Capacities: all}})
+	return Say(ctx, tx, []entry.Entry{entry.Capped{Capacities: all}})
 }
 
 // Rebase puts a version of the site in force, whose shares are written, with the capacities that people have set beside it: the log has these,
@@ -136,7 +134,7 @@ func Report(ctx context.Context, tx pgx.Tx, r entry.Reported) error {
 	case r.At.IsZero():
 		return job.Wrong("at", r.At, "when it was reported")
 	}
-	return say(ctx, tx, []entry.Entry{r})
+	return Say(ctx, tx, []entry.Entry{r})
 }
 
 // Expect says how many jobs of shares and shapes generators have still to make: a number replaces the one that was said before, or comes on top.
@@ -146,5 +144,5 @@ func Expect(ctx context.Context, tx pgx.Tx, all ...entry.Expected) error {
 			return job.Wrong(fmt.Sprintf("expected[%d].jobs", i), e.Jobs, "a number of jobs, 0 or more")
 		}
 	}
-	return say(ctx, tx, list(all, func(e entry.Expected) entry.Entry { return e }))
+	return Say(ctx, tx, list(all, func(e entry.Expected) entry.Entry { return e }))
 }

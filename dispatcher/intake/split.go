@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -21,11 +22,7 @@ type Waiting struct {
 
 // AwaitSplit notes such jobs, in the transaction that appends the ends of their attempts.
 func AwaitSplit(ctx context.Context, tx pgx.Tx, all ...Waiting) error {
-	_, err := tx.Exec(ctx, query["await_split"], pgx.StrictNamedArgs{
-		"jobs":     list(all, func(w Waiting) int64 { return w.Job }),
-		"tasks":    list(all, func(w Waiting) int64 { return w.Task }),
-		"shapes":   list(all, func(w Waiting) int32 { return w.Shape }),
-		"attempts": list(all, func(w Waiting) int32 { return int32(w.Attempt) })})
+	_, err := tx.Exec(ctx, query["await_split"], pg.Columns(all))
 	return wrap("await split", err)
 }
 
@@ -62,7 +59,7 @@ func LockSplittings(ctx context.Context, tx pgx.Tx, jobs []int64) ([]Splitting, 
 	if err := steady(ctx, tx); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
-	found, err := collect[Splitting](ctx, tx, "lock_splittings", pgx.StrictNamedArgs{"ids": jobs})
+	found, err := pg.Collect[Splitting](ctx, tx, query["lock_splittings"], pgx.StrictNamedArgs{"ids": jobs})
 	return found, wrap("split", err)
 }
 
@@ -73,10 +70,7 @@ func Halve(ctx context.Context, tx pgx.Tx, halves []Halves) (made []int64, err e
 	if len(halves) == 0 {
 		return nil, nil
 	}
-	_, err = tx.Exec(ctx, query["halve"], pgx.StrictNamedArgs{
-		"ids":    list(halves, func(h Halves) int64 { return h.Job }),
-		"inputs": list(halves, func(h Halves) int32 { return int32(h.KeepInputs) }),
-		"events": list(halves, func(h Halves) int64 { return h.KeepEvents })})
+	_, err = tx.Exec(ctx, query["halve"], pg.Columns(halves))
 	if err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
@@ -95,7 +89,7 @@ func Halve(ctx context.Context, tx pgx.Tx, halves []Halves) (made []int64, err e
 			fresh = append(fresh, rest)
 		}
 	}
-	if err := say(ctx, tx, back); err != nil {
+	if err := Say(ctx, tx, back); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
 	if made, err = Enqueue(ctx, tx, fresh); err != nil {

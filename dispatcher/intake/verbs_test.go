@@ -59,7 +59,9 @@ func TestVerbs(t *testing.T) {
 			[][]entry.Entry{{entry.Expected{Share: 1, Shape: shape, Jobs: 9}}}},
 		{"cap", func(tx pgx.Tx) error { return intake.Cap(ctx, tx, []entry.Capacity{{Name: "maya", Units: 3}}) },
 			[][]entry.Entry{{entry.Capped{Capacities: []entry.Capacity{{Name: "maya", Units: 3}}}}}},
-		{"a black hole", func(tx pgx.Tx) error { return intake.Say(ctx, tx, entry.Holed{Queue: 1, Is: true, ProbeS: 60}) },
+		{"a black hole", func(tx pgx.Tx) error {
+			return intake.Say(ctx, tx, []entry.Entry{entry.Holed{Queue: 1, Is: true, ProbeS: 60}})
+		},
 			[][]entry.Entry{{entry.Holed{Queue: 1, Is: true, ProbeS: 60}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,7 +77,7 @@ func TestVerbs(t *testing.T) {
 			return intake.Report(ctx, tx, entry.Reported{Name: "maya", Used: -1, At: time.Now()})
 		},
 		"no time": func(tx pgx.Tx) error { return intake.Report(ctx, tx, entry.Reported{Name: "maya"}) },
-		"a grant": func(tx pgx.Tx) error { return intake.Say(ctx, tx, entry.Granted{Job: 1}) },
+		"a grant": func(tx pgx.Tx) error { return intake.Say(ctx, tx, []entry.Entry{entry.Granted{Job: 1}}) },
 		"no class": func(tx pgx.Tx) error {
 			_, err := intake.SetTargetSlots(ctx, tx, intake.TargetSlots{Queue: "q", Class: "x"})
 			return err
@@ -134,7 +136,7 @@ func TestReorder(t *testing.T) {
 		places = map[int64]int64{}
 		for n := 1; n > 0; steps++ {
 			var err error
-			if n, err = intake.Reorder(ctx, h); err != nil {
+			if n, err = intake.Reorder(ctx, h.Pool); err != nil {
 				t.Fatal(err)
 			}
 			for _, row := range h.said(t) {

@@ -15,12 +15,12 @@ import (
 // Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
 // {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} and, with a matrix, {{.<axis>}}; see Check.
 type Payload struct {
-	Task    int64
-	Command []string
-	Env     map[string]string
-	Matrix  []Axis              // ordered; the last axis turns fastest
-	Retry   *retry.Terms        // for attempts that do not finish; nil: none but the attempts of each job
-	Roles   map[string][]string // commands of roles, in place of Command; a job's role is that of its first input, see RoleOf
+	Task    int64               `json:"task_id"`
+	Command []string            `json:"command"`
+	Env     map[string]string   `json:"env"`
+	Matrix  []Axis              `json:"matrix"`          // ordered; the last axis turns fastest
+	Retry   *retry.Terms        `json:"retry,omitempty"` // for attempts that do not finish; nil: none but the attempts of each job
+	Roles   map[string][]string `json:"roles,omitempty"` // commands of roles, in place of Command; a job's role is that of its first input, see RoleOf
 }
 
 // Axis is one dimension of a matrix.

@@ -1,6 +1,8 @@
 package meter
 
 import (
+	"maps"
+
 	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -111,15 +113,7 @@ func (s *sums) forget(l *lines) {
 	for _, path := range l.waits {
 		waits[path] = true
 	}
-	keep(s.queues, func(key [2]string) bool { return queues[key[0]] })
-	keep(s.shares, func(key [2]string) bool { return l.has[key[0]] })
-	keep(s.waits, func(key [2]string) bool { return waits[key[1]] })
-}
-
-func keep[V any](m map[[2]string]V, fits func([2]string) bool) {
-	for key := range m {
-		if !fits(key) {
-			delete(m, key)
-		}
-	}
+	maps.DeleteFunc(s.queues, func(key [2]string, _ int64) bool { return !queues[key[0]] })
+	maps.DeleteFunc(s.shares, func(key [2]string, _ int64) bool { return !l.has[key[0]] })
+	maps.DeleteFunc(s.waits, func(key [2]string, _ tally.Histogram) bool { return !waits[key[1]] })
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
-	"github.com/divvyhq/divvy/shares/retry"
+	policy "github.com/divvyhq/divvy/shares/retry"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -145,7 +146,7 @@ func (p *plant) apply(entries ...entry.Entry) {
 
 func (p *plant) moment() explain.Moment {
 	return explain.Moment{View: p.m.View(), At: start, Pilots: map[shares.QueueID][]explain.Pilot{1: {{}, {}}}, Pulls: map[shares.QueueID]int{2: 3},
-		Holes: map[shares.QueueID]explain.BlackHoleStanding{2: {}}}
+		Holes: map[shares.QueueID]retry.BlackHoleStanding{2: {}}}
 }
 
 // lines are the lines of a meter with these names, without divvy_, sorted; labels in the order of their names.
@@ -277,7 +278,7 @@ func TestCounts(t *testing.T) {
 			t.Wait("default", 3, 60)
 			t.Wait("default", 9, 5) // no such share
 			t.Refuse(gate.Pool)
-			t.Judge(retry.Judgement{Rule: "oom", Over: true})
+			t.Judge(policy.Judgement{Rule: "oom", Over: true})
 			t.Close(entry.Returned, true, 12)
 			t.Expired, t.Passed, t.Ordered = t.Expired+1, t.Passed+2, t.Ordered+3
 		})

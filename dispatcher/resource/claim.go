@@ -91,13 +91,8 @@ const (
 	ClaimFull            ClaimReason = "claim_full"             // max_sharers hold it
 )
 
-// Admits says whether a job of the claim that offer would take may hold it: the gate of §6.
-func (c Claim) Admits(o Offer) ClaimReason {
-	_, reason := c.take(o)
-	return reason
-}
-
-// take are the devices that the claim would be bound with, nil if it is bound.
+// take says whether a job of the claim that offer would take may hold it, the gate of §6, and the devices that the claim would be bound with,
+// nil if it is bound.
 func (c Claim) take(o Offer) (devices []string, reason ClaimReason) {
 	switch {
 	case c.State == ClaimReleased:

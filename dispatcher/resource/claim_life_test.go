@@ -123,7 +123,7 @@ func (s lifeStep) happens(w *world) error {
 		}
 	}
 	if err == nil && s.NodeLost {
-		_, _, err = w.nodeLost(placeOf(s.At))
+		err = w.nodeLost(placeOf(s.At))
 	}
 	for _, what := range sortedKeys(s.Scale) {
 		var to Layout
@@ -155,12 +155,9 @@ func (s lifeStep) site(w *world) {
 		return
 	}
 	for _, c := range w.claims {
-		verb := TemplateRemoved
-		t, ok := w.layout.Template(c.key.Template, w.site)
-		if ok {
-			verb = TemplateSet
+		if t, ok := w.layout.Template(c.key.Template, w.site); ok {
+			c.Claim, _ = c.Step(ClaimEvent{Verb: TemplateSet, Template: t})
 		}
-		c.Claim, _ = c.Step(ClaimEvent{Verb: verb, Template: t})
 	}
 }
 

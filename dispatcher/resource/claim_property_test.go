@@ -143,7 +143,7 @@ func checkCrowds(t *rapid.T, l Layout) {
 		return entries
 	}
 	l = l.withEntries(own)
-	l.crowds(func(_ string, s Sharing, jobs int64) { at[s.Template] = jobs })
+	l.crowds(func(s sharedBy) { at[s.Template] = s.each })
 	e := Expand(l)
 	for i, sharers := range e.Sharers() {
 		if key := e.Claims[i]; !key.External && at[key.Template] != int64(sharers) {
@@ -266,14 +266,11 @@ func TestClaimsStateMachine(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			"end":   func(t *rapid.T) { ok(w.end(some("running"), Ended, rapid.Bool().Draw(t, "again"))) },
-			"lose":  func(t *rapid.T) { ok(w.end(some("running"), Lost, rapid.Bool().Draw(t, "again"))) },
-			"scale": func(t *rapid.T) { _, err := w.scale(drawScaled(t, w.layout)); ok(err) },
-			"wait":  func(t *rapid.T) { ok(w.pass(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)) },
-			"node lost": func(t *rapid.T) {
-				_, _, err := w.nodeLost(at.Draw(t, "node"))
-				ok(err)
-			},
+			"end":       func(t *rapid.T) { ok(w.end(some("running"), Ended, rapid.Bool().Draw(t, "again"))) },
+			"lose":      func(t *rapid.T) { ok(w.end(some("running"), Lost, rapid.Bool().Draw(t, "again"))) },
+			"scale":     func(t *rapid.T) { _, err := w.scale(drawScaled(t, w.layout)); ok(err) },
+			"wait":      func(t *rapid.T) { ok(w.pass(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)) },
+			"node lost": func(t *rapid.T) { ok(w.nodeLost(at.Draw(t, "node"))) },
 			"retry": func(t *rapid.T) {
 				j := some("over")
 				if _, ok := w.keysOf(j.JobKey); !ok || w.job(j.JobKey).state != "over" {

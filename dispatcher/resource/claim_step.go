@@ -10,18 +10,16 @@ import (
 // ClaimVerb says what happened to a claim.
 type ClaimVerb string
 
-// What can happen to a claim. Each of its jobs' leases is Granted once and ends once, by Ended, Lost or NodeLost.
+// What can happen to a claim. Each of its jobs' leases is Granted once and ends once, by Ended or Lost.
 const (
-	Granted         ClaimVerb = "granted"          // a job of the claim got a lease: Offer, Payer
-	Ended           ClaimVerb = "ended"            // a lease ended by a report, a cancel or a revoke: Again, At
-	Lost            ClaimVerb = "lost"             // a lease ran out: Again, At
-	NodeLost        ClaimVerb = "node lost"        // the node Offer.Place is gone: At
-	ScaledAway      ClaimVerb = "scaled away"      // the task does not want it any more
-	LingerOver      ClaimVerb = "linger over"      // somebody looks whether it lingered long enough: At
-	TemplateRemoved ClaimVerb = "template removed" // from the site, and the task has none of that name
-	TemplateSet     ClaimVerb = "template set"     // the site has it again, or another one of that name: Template
-	Joined          ClaimVerb = "joined"           // a job more shares it: a retry that is a new job, or the task was scaled
-	Dropped         ClaimVerb = "dropped"          // a job without a lease is over: cancelled
+	Granted     ClaimVerb = "granted"      // a job of the claim got a lease: Offer, Payer
+	Ended       ClaimVerb = "ended"        // a lease ended by a report, a cancel or a revoke: Again, At
+	Lost        ClaimVerb = "lost"         // a lease ran out: Again, At
+	ScaledAway  ClaimVerb = "scaled away"  // the task does not want it any more
+	LingerOver  ClaimVerb = "linger over"  // somebody looks whether it lingered long enough: At
+	TemplateSet ClaimVerb = "template set" // the site has it by now, or another one of that name: Template
+	Joined      ClaimVerb = "joined"       // a job more shares it: a retry that is a new job, or the task was scaled
+	Dropped     ClaimVerb = "dropped"      // a job without a lease is over: cancelled
 )
 
 // ClaimEvent is something that happened; the fields that a verb does not name above do not count.
@@ -39,12 +37,10 @@ type ClaimEffects struct {
 	Refused ClaimReason // it did not happen: the claim is as it was
 	Charged *Charge     // to charge now, once
 	Refund  *Charge     // to give back now
-	Requeue int         // leases on the node that end now, their jobs ready again together; Dropped for those that are over instead
-	Cancel  int         // jobs that held a draining claim and are over now, whatever became of their attempt
 	Look    time.Time   // not zero: LingerOver is due then, unless somebody holds the claim again
 }
 
-// Step is what becomes of a claim. Where it makes nothing of an event (another node is lost, it lingered too short, …)
+// Step is what becomes of a claim. Where it makes nothing of an event (it lingered too short, …)
 // the claim is as it was, so events may be told twice but for those that are one lease or one job: Granted, Ended, Lost,
 // Joined, Dropped. Told for a lease or a job that the claim does not have they are refused with claim_not_held.
 //
@@ -52,10 +48,9 @@ type ClaimEffects struct {
 //	granted     bound, charged   one more; elsewhere, full: no  refused                    refused
 //	ended       refused          last one: lingers; over: r.    last one: released         refused
 //	lost        refused          last one: pending at once      last one: released         refused
-//	node lost   =                pending, all requeued          released, all cancelled    =
 //	scaled away released         draining; idle: released       =                          =
 //	linger over =                idle long enough: pending      =                          =
-//	template …  waits, or not    = until it is pending again    =                          =
+//	template …  waits no more    = until it is pending again    =                          =
 //	joined      one more         one more                       refused                    refused
 //	dropped     last: released   last: released                 =                          =
 //
@@ -67,16 +62,12 @@ func (c Claim) Step(e ClaimEvent) (Claim, ClaimEffects) {
 		return c.granted(e)
 	case Ended, Lost:
 		return c.ended(e)
-	case NodeLost:
-		return c.nodeLost(e)
 	case ScaledAway:
 		return c.scaledAway()
 	case LingerOver:
-		if c.idle() && !e.At.Before(c.Since.Add(c.linger())) {
+		if c.idle() && !e.At.Before(c.Since.Add(c.Template.Linger)) {
 			return c.unbound()
 		}
-	case TemplateRemoved:
-		c.Missing = !c.External && c.State != ClaimReleased
 	case TemplateSet:
 		if !c.External && c.State != ClaimReleased {
 			c.Missing, c.Template = false, e.Template
@@ -96,8 +87,6 @@ func (c Claim) refuse(why ClaimReason) (Claim, ClaimEffects) { return c, ClaimEf
 
 // idle says whether a claim of ours is bound and nobody holds it.
 func (c Claim) idle() bool { return c.State == ClaimBound && c.Sharers == 0 && !c.External }
-
-func (c Claim) linger() time.Duration { return c.Template.Linger }
 
 func (c Claim) granted(e ClaimEvent) (Claim, ClaimEffects) {
 	devices, why := c.take(e.Offer)
@@ -124,44 +113,17 @@ func (c Claim) ended(e ClaimEvent) (Claim, ClaimEffects) {
 		return c.refuse(ClaimNotHeld)
 	}
 	c.Sharers--
-	var fx ClaimEffects
-	if c.State == ClaimDraining && e.Again { // the job was scaled away with the claim
-		e.Again, fx.Cancel = false, 1
-	}
-	if !e.Again && !c.External {
+	if over := !e.Again || c.State == ClaimDraining; over && !c.External { // of one that drains the job was scaled away too
 		c.Jobs--
 	}
 	switch {
 	case c.Sharers > 0 || c.External:
-		return c, fx
+		return c, ClaimEffects{}
 	case c.State == ClaimDraining, c.Jobs == 0, e.Verb == Lost:
-		next, refund := c.unbound()
-		fx.Refund = refund.Refund
-		return next, fx
+		return c.unbound()
 	}
 	c.Since = e.At
-	fx.Look = e.At.Add(c.linger())
-	return c, fx
-}
-
-// nodeLost ends all leases of the claim with its node.
-func (c Claim) nodeLost(e ClaimEvent) (Claim, ClaimEffects) {
-	if !c.Local || c.Place != e.Offer.Place || c.State != ClaimBound && c.State != ClaimDraining {
-		return c, ClaimEffects{}
-	}
-	n := c.Sharers
-	c.Sharers = 0
-	if c.External {
-		return c, ClaimEffects{Requeue: n}
-	}
-	fx := ClaimEffects{Requeue: n}
-	if c.State == ClaimDraining {
-		fx = ClaimEffects{Cancel: n}
-		c.Jobs -= n
-	}
-	next, refund := c.unbound()
-	fx.Refund = refund.Refund
-	return next, fx
+	return c, ClaimEffects{Look: e.At.Add(c.Template.Linger)}
 }
 
 // scaledAway begins the end of a claim that the task does not want any more.

@@ -58,20 +58,15 @@ func TestStepPairs(t *testing.T) {
 		{"ended", ClaimEvent{Verb: Ended, At: stepNow},
 			"no claim_not_held|no claim_not_held|bound 1/2|bound 0/1 idle look|released 0/0 refund|no claim_not_held|no claim_not_held|draining 1/1|released 0/0 refund|no claim_not_held|bound 0/0"},
 		{"ended, again", ClaimEvent{Verb: Ended, Again: true, At: stepNow},
-			"no claim_not_held|no claim_not_held|bound 1/3|bound 0/2 idle look|bound 0/1 idle look|no claim_not_held|no claim_not_held|draining 1/1 cancel1|released 0/0 refund cancel1|no claim_not_held|bound 0/0"},
+			"no claim_not_held|no claim_not_held|bound 1/3|bound 0/2 idle look|bound 0/1 idle look|no claim_not_held|no claim_not_held|draining 1/1|released 0/0 refund|no claim_not_held|bound 0/0"},
 		{"lost", ClaimEvent{Verb: Lost, At: stepNow},
 			"no claim_not_held|no claim_not_held|bound 1/2|pending 0/1 refund|released 0/0 refund|no claim_not_held|no claim_not_held|draining 1/1|released 0/0 refund|no claim_not_held|bound 0/0"},
 		{"lost, again", ClaimEvent{Verb: Lost, Again: true, At: stepNow},
-			"no claim_not_held|no claim_not_held|bound 1/3|pending 0/2 refund|pending 0/1 refund|no claim_not_held|no claim_not_held|draining 1/1 cancel1|released 0/0 refund cancel1|no claim_not_held|bound 0/0"},
-		{"node lost", ClaimEvent{Verb: NodeLost, Offer: Offer{Place: stepHere}, At: stepNow},
-			"=|=|pending 0/3 refund requeue2|pending 0/2 refund requeue1|pending 0/1 refund requeue1|pending 0/2 refund|pending 0/1 refund|released 0/0 refund cancel2|released 0/0 refund cancel1|=|bound 0/0 requeue1"},
-		{"another node lost", ClaimEvent{Verb: NodeLost, Offer: Offer{Place: stepThere}, At: stepNow}, "=|=|=|=|=|=|=|=|=|=|="},
+			"no claim_not_held|no claim_not_held|bound 1/3|pending 0/2 refund|pending 0/1 refund|no claim_not_held|no claim_not_held|draining 1/1|released 0/0 refund|no claim_not_held|bound 0/0"},
 		{"scaled away", ClaimEvent{Verb: ScaledAway},
 			"released 0/0|released 0/0|draining 2/2|draining 1/1|draining 1/1|released 0/0 refund|released 0/0 refund|=|=|=|="},
 		{"linger over", ClaimEvent{Verb: LingerOver, At: stepNow}, "=|=|=|=|=|pending 0/2 refund|pending 0/1 refund|=|=|=|="},
 		{"linger not over", ClaimEvent{Verb: LingerOver, At: stepNow.Add(-1)}, "=|=|=|=|=|=|=|=|=|=|="},
-		{"template removed", ClaimEvent{Verb: TemplateRemoved},
-			"pending 0/2 missing|pending 0/1 missing|bound 2/3 missing|bound 1/2 missing|bound 1/1 missing|bound 0/2 idle missing|bound 0/1 idle missing|draining 2/2 missing|draining 1/1 missing|=|="},
 		{"template set", ClaimEvent{Verb: TemplateSet, Template: stepPool}, "=|=|=|=|=|=|=|=|=|=|="},
 		{"joined", ClaimEvent{Verb: Joined},
 			"pending 0/3|pending 0/2|bound 2/4|bound 1/3|bound 1/2|bound 0/3 idle|bound 0/2 idle|no claim_draining|no claim_draining|no claim_released|="},
@@ -114,8 +109,8 @@ func stepWords(before, next Claim, fx ClaimEffects) string {
 		is   bool
 		word string
 	}{
-		{!next.Since.IsZero(), "idle"}, {fx.Charged != nil, "charge"}, {fx.Refund != nil, "refund"}, {fx.Requeue > 0, "requeue" + strconv.Itoa(fx.Requeue)},
-		{fx.Cancel > 0, "cancel" + strconv.Itoa(fx.Cancel)}, {!fx.Look.IsZero(), "look"}, {next.Missing, "missing"}, {fx.Refused != "", "REFUSED"},
+		{!next.Since.IsZero(), "idle"}, {fx.Charged != nil, "charge"}, {fx.Refund != nil, "refund"},
+		{!fx.Look.IsZero(), "look"}, {next.Missing, "missing"}, {fx.Refused != "", "REFUSED"},
 	} {
 		if w.is {
 			word += " " + w.word
@@ -136,11 +131,15 @@ func TestChargeIsACopy(t *testing.T) {
 
 func TestAdmits(t *testing.T) {
 	c := stepClaim(ClaimBound, 1, 2)
-	if here, there := c.Admits(Offer{Place: stepHere}), c.Admits(Offer{Place: stepThere}); here != "" || there != ClaimBoundElsewhere {
+	admits := func(c Claim, at Place) ClaimReason {
+		_, _, why := AdmitsAll([]Claim{c}, Offer{Place: at})
+		return why
+	}
+	if here, there := admits(c, stepHere), admits(c, stepThere); here != "" || there != ClaimBoundElsewhere {
 		t.Errorf("here %q, there %q", here, there)
 	}
 	c = stepClaim(ClaimPending, 0, 3)
-	if nowhere := c.Admits(Offer{}); nowhere != ClaimNeedsNode {
+	if nowhere := admits(c, Place{}); nowhere != ClaimNeedsNode {
 		t.Errorf("without a node %q", nowhere)
 	}
 }

@@ -164,56 +164,17 @@ func (w *world) end(j *worldJob, verb ClaimVerb, again bool) error {
 	return nil
 }
 
-// nodeLost ends the leases that claims at the node ask to end, each once and for all its claims, those elsewhere too.
-func (w *world) nodeLost(at Place) (requeued, cancelled int, err error) {
-	for _, c := range w.claims {
-		holders := w.holders(c)
-		if !c.Local || c.Place != at {
-			holders = nil
-		}
-		if err := w.step(c, ClaimEvent{Verb: NodeLost, Offer: Offer{Place: at}}); err != nil {
-			return 0, 0, err
-		}
-		if w.last.Requeue+w.last.Cancel != len(holders) {
-			return 0, 0, fmt.Errorf("%s ends %d and %d leases of %d", c.key.Name(), w.last.Requeue, w.last.Cancel, len(holders))
-		}
-		requeued, cancelled = requeued+w.last.Requeue, cancelled+w.last.Cancel
-		for _, j := range holders {
-			if err := w.leave(j, c); err != nil {
-				return 0, 0, err
+// nodeLost has the leases run out of all that hold a claim at the node, those elsewhere too.
+func (w *world) nodeLost(at Place) error {
+	for _, j := range w.jobs {
+		here := slices.ContainsFunc(j.claims, func(c *worldClaim) bool { return c.Local && c.Place == at })
+		if j.state == "running" && here {
+			if err := w.end(j, Lost, true); err != nil {
+				return err
 			}
 		}
 	}
-	return requeued, cancelled, nil
-}
-
-// leave is the end of a lease of which one claim knows already.
-func (w *world) leave(j *worldJob, knows *worldClaim) error {
-	j.state = "ready"
-	if j.leaving { // and is not tried again
-		j.state = "over"
-		if err := w.step(knows, ClaimEvent{Verb: Dropped}); err != nil {
-			return err
-		}
-	}
-	for _, c := range j.claims {
-		if c == knows {
-			continue
-		}
-		if err := w.step(c, ClaimEvent{Verb: Lost, Again: !j.leaving}); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-func (w *world) holders(c *worldClaim) (jobs []*worldJob) {
-	for _, j := range w.jobs {
-		if j.state == "running" && slices.Contains(j.claims, c) {
-			jobs = append(jobs, j)
-		}
-	}
-	return jobs
 }
 
 // pass is time that goes by.

@@ -71,12 +71,12 @@
 //	    pending ───────▶ bound ────────────────▶ draining ──────────────▶ released
 //	       ▲               │ │                                              ▲
 //	       └───────────────┘ └────────────── no job is left ────────────────┘
-//	        idle for linger, all leases lost, or the node lost
+//	        idle for linger, or all leases lost
 //
 // A Layout is a task of groups and roles; a ClaimKey says which of its claims, by replicas, and stays the same however the
 // task is scaled. Expand makes §5's table. A Claim is one of them with a state, and Step is its whole life: the event goes
-// in, the next claim comes out, with what must happen in the same transaction. Admits is the gate of §6 for one claim,
-// AdmitsAll for a job of several, together or not at all. Fit says whether all jobs of a gang fit into the slots of one
+// in, the next claim comes out, with what must happen in the same transaction. AdmitsAll is the gate of
+// §6 for the claims of a job, together or not at all. Fit says whether all jobs of a gang fit into the slots of one
 // node, Gather whether they start, hold slots of the node, or wait.
 //
 // Promised, and tested on random layouts and lives:

@@ -64,25 +64,8 @@ func (o *order) put(i int32, key, then int64) {
 	}
 	o.seed = o.seed*6364136223846793005 + 1442695040888963407 // Knuth's; any will do
 	o.nodes[i] = node{left: none, right: none, size: 1, prio: uint32(o.seed >> 32), key: key, then: then, sum: key}
-	o.root = o.insert(o.root, i)
-}
-
-func (o *order) insert(at, i int32) int32 {
-	if at == none {
-		return i
-	}
-	n := &o.nodes[at]
-	switch {
-	case o.nodes[i].prio > n.prio:
-		o.nodes[i].left, o.nodes[i].right = o.cut(at, i)
-		at = i
-	case o.before(at, i, o.nodes[i].key, o.nodes[i].then):
-		n.right = o.insert(n.right, i)
-	default:
-		n.left = o.insert(n.left, i)
-	}
-	o.count(at)
-	return at
+	left, right := o.cut(o.root, i)
+	o.root = o.join(o.join(left, i), right)
 }
 
 // cut parts a subtree into what comes before i and what comes after.

@@ -41,9 +41,9 @@ func (l Layout) Template(name string, site []shares.ClaimTemplate) (t shares.Cla
 
 // Missing are the templates that the layout refers to and that neither the task nor the site has, in order.
 func (l Layout) Missing(site []shares.ClaimTemplate) (names []string) {
-	l.crowds(func(_ string, s Sharing, _ int64) {
-		if _, ok := l.Template(s.Template, site); !ok && s.Template != "" && !slices.Contains(names, s.Template) {
-			names = append(names, s.Template)
+	l.crowds(func(c sharedBy) {
+		if _, ok := l.Template(c.Template, site); !ok && c.Template != "" && !slices.Contains(names, c.Template) {
+			names = append(names, c.Template)
 		}
 	})
 	return names
@@ -113,22 +113,22 @@ const MaxGang = 1000
 // is of two gangs would have to wait for both.
 func (c *claimCheck) gangs(l Layout) {
 	said := map[string]bool{}
-	l.crowds(func(field string, s Sharing, n int64) {
-		i := slices.IndexFunc(l.Templates, func(t shares.ClaimTemplate) bool { return t.Name == s.Template })
-		if i < 0 || s.Claim != "" || said[s.Template] || !l.Templates[i].Gang {
+	l.crowds(func(by sharedBy) {
+		i := slices.IndexFunc(l.Templates, func(t shares.ClaimTemplate) bool { return t.Name == by.Template })
+		if i < 0 || by.Claim != "" || said[by.Template] || !l.Templates[i].Gang {
 			return
 		}
 		switch t := l.Templates[i]; {
-		case t.MaxSharers > 0 && n > int64(t.MaxSharers):
+		case t.MaxSharers > 0 && by.each > int64(t.MaxSharers):
 			c.add(fmt.Sprintf("claim_templates[%d].max_sharers", i),
-				fmt.Sprintf("%d is less than the %d jobs that share a claim of %s and start together", t.MaxSharers, n, field), "raise it, or leave gang out")
-		case n > MaxGang:
+				fmt.Sprintf("%d is less than the %d jobs that share a claim of %s and start together", t.MaxSharers, by.each, by.field), "raise it, or leave gang out")
+		case by.each > MaxGang:
 			c.add(fmt.Sprintf("claim_templates[%d].gang", i),
-				fmt.Sprintf("%d jobs share a claim of %s, more than %d cannot start together", n, field, MaxGang), "a narrower scope, or leave gang out")
+				fmt.Sprintf("%d jobs share a claim of %s, more than %d cannot start together", by.each, by.field, MaxGang), "a narrower scope, or leave gang out")
 		default:
 			return
 		}
-		said[s.Template] = true
+		said[by.Template] = true
 	})
 	for i, g := range l.Groups {
 		for j, m := range g.Members {

@@ -60,9 +60,9 @@ func TestFound(t *testing.T) {
 		"a known one does not speak":           {ends: []ends{bad, {2, 1, 5, entry.Finished}}, known: []shares.QueueID{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			known := map[shares.QueueID]*retry.Hole{}
+			known := map[shares.QueueID]bool{}
 			for _, id := range c.known {
-				known[id] = &retry.Hole{}
+				known[id] = true
 			}
 			if got := slices.Sorted(maps.Keys(counted(c.ends...).Found(blackHole, known))); !slices.Equal(got, c.want) {
 				t.Errorf("found %v, want %v", got, c.want)
@@ -101,7 +101,7 @@ func TestCountsForget(t *testing.T) {
 				t.Errorf("%d queues are remembered", n)
 			}
 			counts.Forget(1)
-			if counts.Queues()[1] {
+			if _, there := counts.Queues()[1]; there {
 				t.Error("forgotten, and still there")
 			}
 		})
@@ -139,7 +139,7 @@ func TestCountsAreOfAWindow(t *testing.T) {
 }
 
 func TestProbed(t *testing.T) {
-	known := map[shares.QueueID]*retry.Hole{1: {}}
+	known := map[shares.QueueID]bool{1: true}
 	c := counted(ends{1, 1, 9, entry.Failed})
 	if got := c.Probed(known); len(got) != 0 {
 		t.Errorf("what ended before: %v", got)
@@ -151,7 +151,7 @@ func TestProbed(t *testing.T) {
 	if got, want := c.Probed(known), map[shares.QueueID]retry.Tally{1: {Ends: 2, Fails: 1}}; !maps.Equal(got, want) {
 		t.Errorf("probed %v, want %v", got, want)
 	}
-	if got := c.Probed(nil); len(got) != 0 {
+	if got := c.Probed(nil); got[1].Ends != 0 {
 		t.Errorf("counted twice: %v", got)
 	}
 }
@@ -191,53 +191,8 @@ func TestHoleIsLetGo(t *testing.T) {
 	}
 }
 
-// A pull that asks in vain brings about the next turn; each turn is good for one job, and a period lies between two.
-func TestTurns(t *testing.T) {
-	h := retry.NewHole(retry.Tally{Ends: 10, Fails: 10}, noon)
-	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
-	if h.Turn(2*time.Minute, at(60)) {
-		t.Error("a turn though nothing was asked for")
-	}
-	if h.Ask() || !h.Wants() {
-		t.Error("a job before its turn")
-	}
-	if h.Turn(2*time.Minute, at(2)) || !h.Turn(2*time.Minute, at(3)) {
-		t.Error("the turn comes when a period is over")
-	}
-	if h.Turn(2*time.Minute, at(9)) || h.Wants() {
-		t.Error("the turn was not used yet")
-	}
-	if first, second := h.Ask(), h.Ask(); !first || !second {
-		t.Error("no job though it is its turn")
-	}
-	h.Given()
-	if h.Ask() || h.Turn(2*time.Minute, at(5)) || !h.Turn(2*time.Minute, at(6)) {
-		t.Error("after its job the next turn is a period later")
-	}
-}
-
-// However pulls ask, and whenever turns are looked for, a hole gets no more than one job in a period.
-func TestOneProbeInAPeriod(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		h, now := retry.NewHole(retry.Tally{Ends: 10, Fails: 10}, noon), noon
-		jobs := 0
-		for range rapid.IntRange(1, 100).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "seconds")) * time.Second)
-			if rapid.Bool().Draw(t, "look") {
-				h.Turn(blackHole.Probe, now)
-			} else if h.Ask() {
-				h.Given()
-				jobs++
-			}
-		}
-		if most := int(now.Sub(noon) / blackHole.Probe); jobs > most {
-			t.Fatalf("%d jobs in %s", jobs, now.Sub(noon))
-		}
-	})
-}
-
 func TestHoleWords(t *testing.T) {
-	s := retry.Standing{Since: noon, Ends: 30, Fails: 29}
+	s := retry.BlackHoleStanding{Since: noon, Ends: 30, Fails: 29}
 	const start = "since 2026-01-02T12:00:00Z it fails nearly all that it gets (29 of 30 attempts)"
 	for want, p := range map[string]*policy.Policy{"it gets one job every 2m0s until 3 finish in a row": {BlackHole: blackHole}, "it gets one job until 3 finish in a row": nil} {
 		if got := s.Words(p); !strings.HasPrefix(got, start) || !strings.HasSuffix(got, want) {

@@ -50,7 +50,7 @@ func TestRequirementsOfTheNextAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			site := retry.Site{Policy: &policy.Policy{Rules: []policy.Rule{c.rule}}, Queues: queues, Now: noon}
-			v := retry.Judge(retry.Tried{Need: c.need, Attempts: []retry.Attempt{c.last}}, site)
+			v := retry.Judge(retry.Tried{Number: 1, Most: 2, Need: c.need, Attempts: []retry.Attempt{c.last}}, site)
 			note := "rule r: " + c.rule.String()
 			if c.note != "" {
 				note += ": " + c.note
@@ -75,7 +75,7 @@ func TestNextAttemptRunsSomewhere(t *testing.T) {
 		last := retry.Attempt{Queue: shares.QueueID(rapid.IntRange(1, 3).Draw(t, "queue")), Failure: policy.Failure{Outcome: policy.Failed,
 			MemoryMB: rapid.Int64Range(0, 5000).Draw(t, "used"), Took: time.Duration(rapid.IntRange(0, 4000).Draw(t, "took")) * time.Second}}
 		before := append([]string(nil), need.Queues...)
-		v := retry.Judge(retry.Tried{Need: need, Attempts: []retry.Attempt{last}}, retry.Site{Policy: &policy.Policy{Rules: []policy.Rule{rule}}, Queues: queues, Now: noon})
+		v := retry.Judge(retry.Tried{Number: 1, Most: 2, Need: need, Attempts: []retry.Attempt{last}}, retry.Site{Policy: &policy.Policy{Rules: []policy.Rule{rule}}, Queues: queues, Now: noon})
 		if !cmp.Equal(before, need.Queues) {
 			t.Fatalf("the job's own requirements changed: %v", need.Queues)
 		}

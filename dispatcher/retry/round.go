@@ -28,26 +28,15 @@ type Order struct {
 	Pool    string
 	Claimer shares.ShareID
 	Plan    shares.ShareID // whose reclaim it is
-	Grace   time.Duration
+	GraceS  int32
 }
 
-// Search is what an ask needs to know: the attempts that could give what it lacks.
-type Search struct {
-	Ask
-	Most int // of each share, the youngest ones suffice
-
-	snapshot *Snapshot
-	orders   int // at the most
-}
-
-// Round chooses which attempts end, in all pools. Its caller looks for what Next asks for among Young and hands it to Choose, until Next has
-// no more.
+// Round chooses which attempts end, in all pools.
 type Round struct {
 	Orders []Order
 	Given  map[Claimer]shares.Units // by orders, and not taken by the claimer
 
 	pools []*Snapshot
-	asked int                    // asks of the first pool that were served
 	rates map[shares.ShareID]int // by plan with a rate: orders that it may still give
 }
 
@@ -60,7 +49,7 @@ func NewRound(pools []*Snapshot, open []Open, recent []Recent) *Round {
 	if len(open) >= MostOpen {
 		return r
 	}
-	r.pools = slices.Clone(pools)
+	r.pools = pools
 	for _, s := range pools {
 		s.foresee(open, recent)
 		s.sort()
@@ -68,18 +57,24 @@ func NewRound(pools []*Snapshot, open []Open, recent []Recent) *Round {
 	return r
 }
 
-// Rates returns the plans that have a rate, and the time of each. What they ordered within it is to be told to Spend before Next.
-func (r *Round) Rates() (plans []shares.ShareID, per []time.Duration) {
+// Rate is the time within which a plan gives so many orders at the most.
+type Rate struct {
+	Plan shares.ShareID
+	PerS float64
+}
+
+// Rates returns the plans that have a rate. What they ordered within it is to be told to Spend before Choose.
+func (r *Round) Rates() (rates []Rate) {
 	for _, s := range r.pools {
 		for _, a := range s.Asks {
 			rate := a.Back.Terms.Rate
 			if _, known := r.rates[a.Plan]; !known && rate.Per > 0 {
 				r.rates[a.Plan] = rate.Jobs
-				plans, per = append(plans, a.Plan), append(per, time.Duration(rate.Per))
+				rates = append(rates, Rate{a.Plan, time.Duration(rate.Per).Seconds()})
 			}
 		}
 	}
-	return plans, per
+	return rates
 }
 
 // Spend notes that a plan has given so many orders lately.
@@ -89,22 +84,39 @@ func (r *Round) Spend(plan shares.ShareID, orders int) {
 	}
 }
 
-// Next returns the next ask for which something can be taken.
-func (r *Round) Next() (Search, bool) {
-	for ; len(r.pools) > 0; r.pools, r.asked = r.pools[1:], 0 {
-		for s := r.pools[0]; r.asked < len(s.Asks); {
-			ask := s.Asks[r.asked]
-			r.asked++
-			if search, ok := r.search(s, ask); ok {
-				return search, true
+// Choose orders the end of attempts, ask by ask. What runs is looked at once, and only where something could be taken: look is to add it
+// to Young.
+func (r *Round) Choose(look func(*Young) error) error {
+	var young *Young
+	for _, s := range r.pools {
+		for _, ask := range s.Asks {
+			a, most := r.left(s, ask)
+			if most == 0 {
+				continue
 			}
+			if young == nil {
+				young = NewYoung(r.asks())
+				if err := look(young); err != nil {
+					return err
+				}
+			}
+			// No share gives more jobs than that, unless the slots in which it runs are much slower than the claimer's would be.
+			each := min(4*int(a.Back.Units/a.Back.Job), MostOrders)
+			r.choose(s, a, most, young.Among(a, each))
 		}
 	}
-	return Search{}, false
+	return nil
 }
 
-// search reduces an ask by what is on its way and by what may be ordered.
-func (r *Round) search(s *Snapshot, a Ask) (Search, bool) {
+func (r *Round) asks() (all []Ask) {
+	for _, s := range r.pools {
+		all = append(all, s.Asks...)
+	}
+	return all
+}
+
+// left reduces an ask by what is on its way and by what may be ordered, and says how many orders that are at the most; 0: nothing is to be taken.
+func (r *Round) left(s *Snapshot, a Ask) (Ask, int) {
 	most := MostOrders - len(r.Orders)
 	if n, limited := r.rates[a.Plan]; limited {
 		most = min(most, n)
@@ -114,38 +126,35 @@ func (r *Round) search(s *Snapshot, a Ask) (Search, bool) {
 	s.coming[a.Share] -= covered
 	a.Back.Units = min(a.Back.Units-covered, shares.Units(most)*a.Back.Job)
 	if a.Back.Units < a.Back.Job || s.hopeless(a.Back) {
-		return Search{}, false
+		return a, 0
 	}
-	// No share gives more jobs than that, unless the slots in which it runs are much slower than the claimer's would be.
-	return Search{Ask: a, Most: min(4*int(a.Back.Units/a.Back.Job), MostOrders), snapshot: s, orders: most}, true
+	return a, most
 }
 
-// Choose orders the end of candidates for the ask of a search, and lets it come true in the snapshot. It returns how many.
-func (r *Round) Choose(s Search, candidates []Candidate) (n int) {
-	tree, floors := s.snapshot.Book.Tree(), s.snapshot.Floors.copied()
+// choose orders the end of candidates for an ask, so many at the most, and lets it come true in the snapshot.
+func (r *Round) choose(s *Snapshot, a Ask, most int, candidates []Candidate) {
+	tree, floors := s.Book.Tree(), s.Floors.copied()
 	var now time.Time
 	byJob := map[int64]Candidate{}
 	var jobs []shares.Running
 	for _, c := range candidates {
-		leaf, ok := s.snapshot.leaf(c.ShareID)
+		leaf, ok := s.leaf(c.ShareID)
 		if ok && !r.orders(c.JobID) && floors.spares(tree, c.Running) {
 			floors.take(tree, c.Running)
 			byJob[c.JobID] = c
-			started := now.Add(-c.Age)
-			jobs = append(jobs, shares.Running{ID: c.JobID, Leaf: leaf, Units: c.Units, Started: started})
+			jobs = append(jobs, shares.Running{ID: c.JobID, Leaf: leaf, Units: c.Units, Started: now.Add(-c.Age)})
 		}
 	}
-	victims := s.snapshot.Book.Victims(s.snapshot.R, s.Back, jobs, now)
-	victims = victims[:min(len(victims), s.orders)]
+	victims := s.Book.Victims(s.R, a.Back, jobs, now)
+	victims = victims[:min(len(victims), most)]
 	for _, v := range victims {
 		c := byJob[v.ID]
-		s.snapshot.pass(v.Leaf, s.Back.Leaf, v.Units)
-		s.snapshot.Floors.take(tree, c.Running)
-		r.Given[Claimer{s.snapshot.Pool, s.Share}] += v.Units
-		r.Orders = append(r.Orders, Order{Candidate: c, Pool: s.snapshot.Pool, Claimer: s.Share, Plan: s.Plan, Grace: time.Duration(s.Back.Terms.Grace)})
+		s.pass(v.Leaf, a.Back.Leaf, v.Units)
+		s.Floors.take(tree, c.Running)
+		r.Given[Claimer{s.Pool, a.Share}] += v.Units
+		r.Orders = append(r.Orders, Order{Candidate: c, Pool: s.Pool, Claimer: a.Share, Plan: a.Plan, GraceS: int32(time.Duration(a.Back.Terms.Grace).Seconds())})
 	}
-	r.Spend(s.Plan, len(victims))
-	return len(victims)
+	r.Spend(a.Plan, len(victims))
 }
 
 // orders reports whether a job has an order of this round.

@@ -55,7 +55,8 @@ func (p pool) snapshot(t interface{ Fatal(...any) }) *retry.Snapshot {
 		live.Hold(i+1, shares.Units(n)*unit)
 		live.SetWant(i+1, 100*unit)
 	}
-	s := &retry.Snapshot{Pool: "default", Book: retry.CopyBook(live, capacity), R: capacity, Floors: retry.Floors{List: slices.Clone(p.floors)}}
+	live.SetCapacity(capacity)
+	s := &retry.Snapshot{Pool: "default", Book: live, R: capacity, Floors: retry.Floors{List: slices.Clone(p.floors)}}
 	for leaf := range len(p.held) + 1 {
 		if terms, ok := p.asks[leaf]; ok {
 			s.Asks = append(s.Asks, retry.Ask{Share: shares.ShareID(leaf), Plan: shares.ShareID(leaf), Cores: 1, Queues: []shares.QueueID{1},
@@ -78,13 +79,12 @@ func (p pool) running() (all []retry.Candidate) {
 
 // run serves every ask of a round.
 func run(round *retry.Round, all []retry.Candidate) (jobs []int64) {
-	young := round.Young()
-	for _, c := range all {
-		young.Add(c)
-	}
-	for s, ok := round.Next(); ok; s, ok = round.Next() {
-		round.Choose(s, s.Among(young))
-	}
+	_ = round.Choose(func(young *retry.Young) error {
+		for _, c := range all {
+			young.Add(c)
+		}
+		return nil
+	})
 	for _, o := range round.Orders {
 		jobs = append(jobs, o.JobID)
 	}
@@ -159,7 +159,7 @@ func TestOrders(t *testing.T) {
 	p := pool{held: []int{10, 2, 0}, asks: map[int]shares.Reclaim{2: {Grace: shares.Duration(time.Minute)}, 3: {Grace: shares.Duration(time.Hour)}}}
 	round := retry.NewRound([]*retry.Snapshot{p.snapshot(t)}, nil, nil)
 	run(round, p.running())
-	want := retry.Order{Candidate: p.running()[0], Pool: "default", Claimer: 3, Plan: 3, Grace: time.Hour}
+	want := retry.Order{Candidate: p.running()[0], Pool: "default", Claimer: 3, Plan: 3, GraceS: 3600}
 	if len(round.Orders) == 0 || !gocmp.Equal(round.Orders[0], want) {
 		t.Errorf("%+v, want %+v first", round.Orders, want)
 	}
@@ -169,14 +169,13 @@ func TestRates(t *testing.T) {
 	p := pool{held: []int{10, 0, 0}, asks: map[int]shares.Reclaim{2: {Rate: shares.Rate{Jobs: 1, Per: shares.Duration(time.Hour)}}, 3: {}}}
 	s := p.snapshot(t)
 	s.Asks = append(s.Asks, s.Asks[0]) // of another shape
-	plans, per := retry.NewRound([]*retry.Snapshot{s}, nil, nil).Rates()
-	if !slices.Equal(plans, []shares.ShareID{2}) || !slices.Equal(per, []time.Duration{time.Hour}) {
-		t.Errorf("%v in %v, want that of the one plan with a rate, once", plans, per)
+	if rates := retry.NewRound([]*retry.Snapshot{s}, nil, nil).Rates(); !slices.Equal(rates, []retry.Rate{{Plan: 2, PerS: 3600}}) {
+		t.Errorf("%v, want that of the one plan with a rate, once", rates)
 	}
 }
 
 func TestAmong(t *testing.T) {
-	s := retry.Search{Most: 2, Ask: retry.Ask{Share: 9, Cores: 2, Queues: []shares.QueueID{1, 3}, Back: shares.Ask{Terms: shares.Reclaim{MinRuntime: shares.Duration(time.Minute)}}}}
+	ask := retry.Ask{Share: 9, Cores: 2, Queues: []shares.QueueID{1, 3}, Back: shares.Ask{Terms: shares.Reclaim{MinRuntime: shares.Duration(time.Minute)}}}
 	job := func(id int64, share shares.ShareID, queue shares.QueueID, cores int64, ageS float64) retry.Candidate {
 		return retry.Candidate{JobID: id, Age: time.Duration(ageS * float64(time.Second)), Running: retry.Running{QueueID: queue, ShareID: share, Cores: cores}}
 	}
@@ -184,14 +183,14 @@ func TestAmong(t *testing.T) {
 		job(1, 1, 1, 2, 300), job(2, 1, 1, 2, 100), job(3, 1, 3, 4, 200), job(4, 1, 1, 2, 59), job(5, 1, 1, 1, 100), job(6, 1, 2, 2, 100),
 		job(7, 2, 1, 2, 60), job(8, 2, 1, 2, 60), job(9, 2, 1, 2, 60), job(10, 9, 1, 2, 100),
 	}
-	young := retry.NewYoung([]retry.Ask{s.Ask})
+	young := retry.NewYoung([]retry.Ask{ask})
 	for _, c := range all {
 		if young.Wants(c.QueueID, c.Cores) {
 			young.Add(c)
 		}
 	}
 	var got []int64
-	for _, c := range s.Among(young) {
+	for _, c := range young.Among(ask, 2) {
 		got = append(got, c.JobID)
 	}
 	if want := []int64{2, 3, 9, 8}; !slices.Equal(got, want) {
@@ -210,7 +209,7 @@ func TestAmongMany(t *testing.T) {
 		young.Add(retry.Candidate{JobID: int64(i * 7919 % 100_000), Age: time.Duration(i*7919%100_000) * time.Second, Running: retry.Running{QueueID: 1, ShareID: 1, Cores: int64(1 + i%3)}})
 	}
 	for i, ask := range asks {
-		some := retry.Search{Ask: ask, Most: retry.MostOrders}.Among(young)
+		some := young.Among(ask, retry.MostOrders)
 		for k, c := range some {
 			if want := int64(3600*i + k); c.JobID != want {
 				t.Fatalf("of those that ran for %d hours candidate %d is job %d, want %d", i, k, c.JobID, want)
@@ -229,12 +228,10 @@ func TestOwed(t *testing.T) {
 		given[retry.Claimer{Pool: "default", Share: share}] = unit
 	}
 	given[retry.Claimer{Pool: "default", Share: 4}] = -unit
-	book := p.snapshot(t).Book
-	if diff := gocmp.Diff([]retry.Debt{{Leaf: 1, Units: unit}, {Leaf: 3, Units: unit}}, retry.Owed(book, given)); diff != "" {
+	given[retry.Claimer{Pool: "gpu", Share: 3}] = 2 * unit
+	want := map[retry.Claimer]shares.Units{{Pool: "default", Share: 1}: unit, {Pool: "default", Share: 3}: unit, {Pool: "gpu", Share: 3}: 2 * unit}
+	if diff := gocmp.Diff(want, retry.Owed(p.tree(t), given)); diff != "" {
 		t.Error(diff)
-	}
-	if got := retry.Owed(shares.NewPool(book.Tree(), "gpu"), given); len(got) != 0 {
-		t.Errorf("in another pool %v", got)
 	}
 }
 

@@ -55,27 +55,12 @@ type Recent struct {
 // Snapshot is the standing of a pool at one moment, with the shares in it that ask for units.
 type Snapshot struct {
 	Pool   string
-	Book   *shares.Pool // a copy: what is chosen comes true in it
+	Book   *shares.Pool // a copy, at the capacity of its pool: what is chosen comes true in it
 	R      shares.Units // that targets are shares of
 	Asks   []Ask
 	Floors Floors
 
 	coming map[shares.ShareID]shares.Units // by claimer: on its way, for ready jobs of which no ask was reduced yet
-}
-
-// CopyBook returns the same standing at the capacity of its pool, as a book of its own.
-func CopyBook(book *shares.Pool, capacity shares.Units) *shares.Pool {
-	tree := book.Tree()
-	out := shares.NewPool(tree, book.Name())
-	out.SetCapacity(capacity)
-	for _, leaf := range tree.Leaves() {
-		out.Hold(leaf, book.Held(leaf))
-		out.SetWant(leaf, book.Want(leaf))
-	}
-	for i := range tree.Nodes {
-		out.SetLag(i, book.Lag(i))
-	}
-	return out
 }
 
 // foresee lets open orders come true, and has claimers hold what came free for them and they have not taken.
@@ -134,21 +119,65 @@ func (s *Snapshot) hopeless(back shares.Ask) bool {
 	return len(s.Book.Victims(s.R, back, jobs, time.Time{}.Add(time.Duration(back.Terms.MinRuntime)))) == 0
 }
 
-// Owed returns the leaves that take their units before all others, in the order of the tree: those that were reclaimed for them by
-// comparing leaves with leaves, or by rank. Pulls go by the targets of the tree, which would give some of them back.
-func Owed(book *shares.Pool, given map[Claimer]shares.Units) (list []Debt) {
-	tree := book.Tree()
-	for _, leaf := range tree.Leaves() {
-		terms := tree.ReclaimOf(leaf)
-		if u := given[Claimer{book.Name(), tree.Nodes[leaf].ID}]; u > 0 && terms != nil && (terms.Scope == "leaf" || terms.By == "rank") {
-			list = append(list, Debt{leaf, u})
+// Owed is what leaves are given and take before all others: units that were reclaimed for them by comparing leaves with leaves, or by
+// rank. Pulls go by the targets of the tree, which would give some of them back.
+func Owed(tree *shares.Tree, given map[Claimer]shares.Units) map[Claimer]shares.Units {
+	owed := map[Claimer]shares.Units{}
+	for c, u := range given {
+		leaf, ok := tree.ByID(c.Share)
+		if !ok || u <= 0 || !tree.Leaf(leaf) {
+			continue
+		}
+		if terms := tree.ReclaimOf(leaf); terms != nil && (terms.Scope == "leaf" || terms.By == "rank") {
+			owed[c] = u
 		}
 	}
-	return list
+	return owed
 }
 
-// Debt is units that a leaf is owed; 0 or less: it had them.
-type Debt struct {
-	Leaf  int
-	Units shares.Units
+// Floors are those of the queues of a pool. Nothing below a floor is taken: it would come back at once, and be taken again.
+type Floors struct {
+	Classes map[int32]string // by shape, see job.Class; may be nil where there are no floors
+	List    []Floor
+}
+
+// Floor says how many cores jobs of some leaves hold at a queue above those for which they come first.
+type Floor struct {
+	Queue  shares.QueueID
+	Class  string // see job.Class; empty: all
+	Leaves []int
+	Spare  int64 // cores
+}
+
+// copied is for what may be taken, before it is known what is.
+func (f Floors) copied() Floors {
+	f.List = slices.Clone(f.List)
+	return f
+}
+
+// spares reports whether an attempt may be taken as far as the floors go.
+func (f Floors) spares(tree *shares.Tree, r Running) bool {
+	for i := range f.List {
+		if floor := &f.List[i]; floor.Spare < r.Cores && f.covers(floor, tree, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// take notes that an attempt is taken.
+func (f Floors) take(tree *shares.Tree, r Running) {
+	for i := range f.List {
+		if floor := &f.List[i]; f.covers(floor, tree, r) {
+			floor.Spare -= r.Cores
+		}
+	}
+}
+
+func (f Floors) covers(floor *Floor, tree *shares.Tree, r Running) bool {
+	if floor.Queue != r.QueueID || floor.Class != "" && floor.Class != f.Classes[r.ShapeID] {
+		return false
+	}
+	leaf, ok := tree.ByID(r.ShareID)
+	return ok && slices.Contains(floor.Leaves, leaf)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Young keeps the attempts among which the searches of a round choose, so that all that runs is looked at once: of each share the
+// Young keeps the attempts among which a round chooses, so that all that runs is looked at once: of each share the
 // youngest ones at each queue.
 type Young struct {
 	cores map[shares.QueueID]int64 // of the narrowest job that asks for a queue
@@ -29,7 +29,7 @@ type youngest struct {
 	bound time.Duration // as many are younger; 0: it is not known yet
 }
 
-// NewYoung is for searches by some asks.
+// NewYoung is for some asks.
 func NewYoung(asks []Ask) *Young {
 	y := &Young{cores: map[shares.QueueID]int64{}, kept: map[youngKey]*youngest{}}
 	for _, a := range asks {
@@ -43,15 +43,6 @@ func NewYoung(asks []Ask) *Young {
 		}
 	}
 	return y
-}
-
-// Young is empty, for all searches of the round that are still to come.
-func (r *Round) Young() *Young {
-	var asks []Ask
-	for _, s := range r.pools {
-		asks = append(asks, s.Asks...)
-	}
-	return NewYoung(asks)
 }
 
 // Wants says whether jobs that are so wide at a queue may be candidates.
@@ -92,11 +83,11 @@ func younger(a, b Candidate) int {
 	return cmp.Or(cmp.Compare(a.Age, b.Age), -cmp.Compare(a.JobID, b.JobID))
 }
 
-// Among returns the candidates of a search: as wide as the claimer's job, at queues where that may run, old enough, and of each share the
-// youngest ones.
-func (s Search) Among(y *Young) (some []Candidate) {
+// Among returns the candidates for an ask: as wide as the claimer's job, at queues where that may run, old enough, and of each share so
+// many, the youngest ones.
+func (y *Young) Among(a Ask, most int) (some []Candidate) {
 	for key, of := range y.kept {
-		if key.share != s.Share && key.cores >= s.Cores && key.least == time.Duration(s.Back.Terms.MinRuntime) && slices.Contains(s.Queues, key.queue) {
+		if key.share != a.Share && key.cores >= a.Cores && key.least == time.Duration(a.Back.Terms.MinRuntime) && slices.Contains(a.Queues, key.queue) {
 			some = append(some, of.list...)
 		}
 	}
@@ -108,6 +99,6 @@ func (s Search) Among(y *Young) (some []Candidate) {
 			share, nth = c.ShareID, 0
 		}
 		nth++
-		return nth > s.Most
+		return nth > most
 	})
 }

@@ -34,7 +34,8 @@ func Snapshots(v machine.View, offered map[string]shares.Units) (all []*retry.Sn
 			slices.SortStableFunc(s.Asks, func(a, b retry.Ask) int {
 				return cmp.Or(cmp.Compare(a.Back.Leaf, b.Back.Leaf), cmp.Compare(a.Back.Units, b.Back.Units), cmp.Compare(a.Back.Job, b.Back.Job))
 			})
-			s.Book, s.Floors = retry.CopyBook(a.Book, a.full), a.floors()
+			s.Book, s.Floors = a.Book, a.floors()
+			s.Book.SetCapacity(a.full)
 			all = append(all, s)
 		}
 	}

@@ -54,11 +54,11 @@ func TestDecide(t *testing.T) {
 			r := New(Config{})
 			if !c.unknown {
 				r.site.Store(&retry.Site{})
-				r.blocks.add(block{1, 10, 3, false})
+				r.known.add(block{1, 10, 3, false})
 			}
 			l := machine.Lease{Granted: entry.Granted{Job: 5, Attempt: max(1, c.number)}, Order: c.order}
 			if r.Granted(&l.Granted); c.returned != 0 {
-				r.past.learned(5, returned{l.Attempt, max(0, c.returned)})
+				r.known.learned(5, returned{l.Attempt, max(0, c.returned)})
 			}
 			got := r.Decide(l, entry.Ended{Job: 5, Attempt: l.Attempt, Outcome: c.said, MemoryMB: 7}, c.unwanted)
 			if got.Outcome != c.want || got.Next != c.next || got.MemoryMB != 7 {
@@ -68,7 +68,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Where Decide does not have the job wait, it says what retry.After says that knows all.
+// Where Decide does not have the job wait, it says what follows from all that there is to know.
 func TestDecideIsCertain(t *testing.T) {
 	outcomes := []entry.Outcome{entry.Finished, entry.Failed, entry.Lost, entry.Cancelled, entry.Returned}
 	certain := 0
@@ -82,44 +82,61 @@ func TestDecideIsCertain(t *testing.T) {
 			}
 			p.Rules = append(p.Rules, policy.Rule{Name: "r", Match: m, Action: rapid.SampledFrom([]policy.Action{policy.NoRetry, policy.Wait}).Draw(rt, "action"), Backoff: time.Minute})
 		}
-		e := retry.End{Said: rapid.SampledFrom(outcomes).Draw(rt, "said"), Number: int32(rapid.IntRange(1, 4).Draw(rt, "number")), Read: true, Need: job.Requirements{Cores: 1}}
+		e := retry.Tried{Number: int32(rapid.IntRange(1, 4).Draw(rt, "number")), Need: job.Requirements{Cores: 1}}
 		returns, most := int32(0), int32(rapid.IntRange(1, 4).Draw(rt, "most"))
 		for range e.Number - 1 {
 			if o := rapid.SampledFrom(outcomes[1:]).Draw(rt, "earlier"); o == entry.Returned {
 				returns++
 			} else {
-				e.Earlier = append(e.Earlier, retry.Attempt{Failure: policy.Failure{Outcome: outcomeWords[o]}})
+				e.Attempts = append(e.Attempts, retry.Attempt{Failure: policy.Failure{Outcome: outcomeWords[o]}})
 			}
 		}
 		e.Most = most + returns
+		said := rapid.SampledFrom(outcomes).Draw(rt, "said")
+		last := retry.Attempt{Failure: policy.Failure{Outcome: outcomeWords[said]}}
 		code := rapid.IntRange(0, 4).Draw(rt, "code")
 		if code > 0 {
-			e.Attempt.ExitCode = &code
+			last.ExitCode = &code
 		}
 		if rapid.Bool().Draw(rt, "report") {
-			e.Attempt.Report = map[string]any{"pilotErrorCode": float64(2)}
+			last.Report = map[string]any{"pilotErrorCode": float64(2)}
 		}
+		e.Attempts = append(e.Attempts, last)
 		if rapid.Bool().Draw(rt, "terms") {
 			e.Terms = &policy.Terms{MaxFailures: 2}
 		}
 		l := machine.Lease{Granted: entry.Granted{Job: 1, Attempt: e.Number}}
-		if rapid.Bool().Draw(rt, "told") {
-			l.Order, e.Told = &machine.Order{Reason: Reclaimed}, true
+		told := rapid.Bool().Draw(rt, "told")
+		if told {
+			l.Order = &machine.Order{Reason: Reclaimed}
 		}
 		r := New(Config{})
 		site := retry.Site{Policy: p, Queues: []shares.Queue{slots("q", 1)}, Now: time.Now()}
 		r.site.Store(&site)
-		r.blocks.add(block{1, 1, most, e.Terms != nil})
+		r.known.add(block{1, 1, most, e.Terms != nil})
 		if rapid.Bool().Draw(rt, "read") {
 			r.Granted(&l.Granted)
-			r.past.learned(1, returned{e.Number, returns})
+			r.known.learned(1, returned{e.Number, returns})
 		}
-		got, want := r.Decide(l, entry.Ended{Job: 1, Attempt: e.Number, Outcome: e.Said, ExitCode: int32(code)}, false), retry.After(e, site)
+		got := r.Decide(l, entry.Ended{Job: 1, Attempt: e.Number, Outcome: said, ExitCode: int32(code)}, false)
 		if got.Next == entry.Waits {
 			return
 		}
-		if certain++; got.Next != want.Is || got.Outcome != want.Outcome || want.Note != "" {
-			rt.Fatalf("%c and %c, want %+v", got.Outcome, got.Next, want)
+		outcome, next, note := said, entry.Over, ""
+		switch {
+		case said == entry.Finished:
+		case said == entry.Returned, told && said != entry.Lost:
+			outcome, next = entry.Returned, entry.Again
+		default:
+			v := retry.Judge(e, site)
+			if note = v.Note; v.Split || v.Backoff > 0 {
+				next = entry.Waits
+			} else if !v.Over {
+				next = entry.Again
+			}
+		}
+		if certain++; got.Next != next || got.Outcome != outcome || note != "" {
+			rt.Fatalf("%c and %c, want %c and %c, noted %q", got.Outcome, got.Next, outcome, next, note)
 		}
 	})
 	if certain == 0 {
@@ -146,23 +163,23 @@ func TestLastAttemptIsJudgedAtOnce(t *testing.T) {
 			t.Errorf("attempt %d: %c, want %c", l.Attempt, e.Next, c.next)
 		}
 	}
-	if n := len(w.rules.past.known) + len(w.rules.past.asked); n > 0 {
+	if n := len(w.rules.known.past) + len(w.rules.known.asked); n > 0 {
 		t.Errorf("%d jobs are remembered that are over", n)
 	}
 }
 
 // Blocks are found by any of their jobs, and asked for where they are not known.
 func TestBlocks(t *testing.T) {
-	var s blocks
+	var s known
 	if n := s.add(block{10, 19, 3, false}) + s.add(block{30, 39, 4, true}) + s.add(block{10, 19, 3, false}); n != 2 {
 		t.Errorf("%d blocks are new, want 2", n)
 	}
 	for id, want := range map[int64]int32{9: 0, 10: 3, 19: 3, 20: 0, 29: 0, 30: 4, 39: 4, 40: 0} {
-		if b, ok := s.of(id); b.most != want || ok != (want > 0) {
+		if b, ok := s.block(id); b.most != want || ok != (want > 0) {
 			t.Errorf("block of job %d: %+v", id, b)
 		}
 	}
-	if n := len(s.unknown(3)) + len(s.unknown(3)); n != 4 {
+	if n := len(s.open(3)) + len(s.open(3)); n != 4 {
 		t.Errorf("%d jobs are asked for, want 4", n)
 	}
 }

@@ -10,8 +10,9 @@
 //
 // # Invariants
 //
-//  1. Decide is certain or has the job wait. It knows neither the earlier attempts of a job nor the words of its pilot, and may know an
-//     old site or no block of the job: each of these makes jobs wait where Judge would have the last word, and never says another one.
+//  1. Decide is certain or has the job wait; a finished attempt ends its job, whatever else is true of it. It knows neither the earlier
+//     attempts of a job nor the words of its pilot, and may know an old site or no block of the job: each of these makes jobs wait where
+//     Judge would have the last word, and never says another one.
 //  2. Each attempt after which a job waits is judged exactly once, in the order of history: the cursor (row of judged) moves in the
 //     transaction that writes the verdicts, and is locked by it. An attempt is read when the fold has left its time behind, so none comes
 //     before the cursor later.

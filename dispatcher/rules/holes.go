@@ -25,43 +25,22 @@ type ends struct {
 	counts retry.Counts
 }
 
-func (e *ends) begin() {
+func (e *ends) do(what func(*retry.Counts)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.counts = retry.Counts{}
-}
-
-func (e *ends) add(l machine.Lease, said entry.Outcome) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.counts.Add(l.Queue, l.Shape, said)
-}
-
-// look returns the queues that were found, and how probes ended, since the last look.
-func (e *ends) look(b policy.BlackHole, known map[shares.QueueID]*retry.Hole, now time.Time) (found, probed map[shares.QueueID]retry.Tally) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.counts.Turn(now, b.Window)
-	return e.counts.Found(b, known), e.counts.Probed(known)
-}
-
-func (e *ends) forget(queue shares.QueueID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.counts.Forget(queue)
+	what(&e.counts)
 }
 
 // HoleRow is a queue that gets a job now and then only.
 type HoleRow struct {
 	QueueID shares.QueueID
-	retry.Standing
-	BadAt  time.Time
+	retry.Hole
 	ProbeS int32 // as the log has it
 }
 
 // Holes reads the queues that get a job now and then only, for standings and explanations.
 func (r *Rules) Holes(ctx context.Context) ([]HoleRow, error) {
-	return collect[HoleRow](ctx, r.cfg.Pool, "black_holes", nil)
+	return pg.Collect[HoleRow](ctx, r.cfg.Pool, query["black_holes"])
 }
 
 // WatchQueues finds queues that fail nearly all that they get, so that they get one job at a time now and then, and lets them
@@ -78,7 +57,7 @@ func (r *Rules) WatchQueues(ctx context.Context) (n int, err error) {
 	})
 	if err == nil {
 		err = pg.InTx(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
-			w := &watching{Rules: r, tx: tx, site: site, busy: busy, now: r.cfg.Now()}
+			w := &watching{Rules: r, tx: tx, site: site, busy: busy, now: time.Now()}
 			n, err = w.look(ctx)
 			return err
 		})
@@ -104,25 +83,27 @@ type watching struct {
 
 // look goes through the holes that are known, and those that are found.
 func (w *watching) look(ctx context.Context) (n int, err error) {
-	rows, err := collect[HoleRow](ctx, w.tx, "lock_black_holes", nil)
+	rows, err := pg.Collect[HoleRow](ctx, w.tx, query["lock_black_holes"])
 	if err != nil {
 		return 0, err
 	}
-	known := make(map[shares.QueueID]*retry.Hole, len(rows))
+	known := make(map[shares.QueueID]bool, len(rows))
 	for _, row := range rows {
-		known[row.QueueID] = &retry.Hole{Standing: row.Standing, BadAt: row.BadAt}
+		known[row.QueueID] = true
 	}
 	var found, probed map[shares.QueueID]retry.Tally
 	if w.site.Sample > 0 {
-		found, probed = w.ends.look(w.site, known, w.now)
+		w.ends.do(func(c *retry.Counts) {
+			c.Turn(w.now, w.site.Window)
+			found, probed = c.Found(w.site, known), c.Probed(known)
+		})
 	}
 	for _, row := range rows {
-		n += w.review(row, known[row.QueueID], probed[row.QueueID])
+		n += w.review(row, probed[row.QueueID])
 	}
 	for queue, t := range found {
 		if _, there := w.busy[queue]; there {
-			h := retry.NewHole(t, w.now)
-			w.hold(HoleRow{QueueID: queue, Standing: h.Standing, BadAt: h.BadAt}, true)
+			w.hold(HoleRow{QueueID: queue, Hole: retry.NewHole(t, w.now)}, true)
 			n++
 		}
 	}
@@ -130,20 +111,18 @@ func (w *watching) look(ctx context.Context) (n int, err error) {
 }
 
 // review lets a hole go, or notes how its probes ended. It returns 1 if it let it go.
-func (w *watching) review(row HoleRow, h *retry.Hole, t retry.Tally) int {
-	h.Note(t, w.now)
+func (w *watching) review(row HoleRow, t retry.Tally) int {
+	row.Note(t, w.now)
 	running, there := w.busy[row.QueueID]
-	if w.site.Sample == 0 || !there || h.Over(running, w.site.Window, w.now) {
+	if w.site.Sample == 0 || !there || row.Over(running, w.site.Window, w.now) {
 		w.gone = append(w.gone, int32(row.QueueID))
-		w.ends.forget(row.QueueID)
+		w.ends.do(func(c *retry.Counts) { c.Forget(row.QueueID) })
 		if there {
 			w.said = append(w.said, entry.Holed{Queue: row.QueueID})
 		}
 		return 1
 	}
-	anew := row.ProbeS != w.probeS()
-	if anew || t.Ends > 0 {
-		row.Standing, row.BadAt = h.Standing, h.BadAt
+	if anew := row.ProbeS != w.probeS(); anew || t.Ends > 0 {
 		w.hold(row, anew)
 	}
 	return 0
@@ -164,10 +143,7 @@ func (w *watching) probeS() int32 { return max(1, int32(w.site.Probe.Seconds()))
 func (w *watching) write(ctx context.Context) error {
 	slices.SortFunc(w.keep, func(a, b HoleRow) int { return cmp.Compare(a.QueueID, b.QueueID) })
 	if len(w.keep) > 0 {
-		if err := exec(ctx, w.tx, "set_black_holes", args{"queues": column(w.keep, func(h HoleRow) int32 { return int32(h.QueueID) }),
-			"sinces": column(w.keep, func(h HoleRow) time.Time { return h.Since }), "ends": column(w.keep, func(h HoleRow) int32 { return int32(h.Ends) }),
-			"fails": column(w.keep, func(h HoleRow) int32 { return int32(h.Fails) }), "goods": column(w.keep, func(h HoleRow) int32 { return int32(h.Good) }),
-			"bad_ats": column(w.keep, func(h HoleRow) time.Time { return h.BadAt }), "probes_s": column(w.keep, func(h HoleRow) int32 { return h.ProbeS })}); err != nil {
+		if err := exec(ctx, w.tx, "set_black_holes", pg.Columns(w.keep)); err != nil {
 			return err
 		}
 	}
@@ -177,5 +153,5 @@ func (w *watching) write(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(w.said, func(a, b entry.Entry) int { return cmp.Compare(a.(entry.Holed).Queue, b.(entry.Holed).Queue) })
-	return intake.SayRows(ctx, w.tx, w.said)
+	return intake.Say(ctx, w.tx, w.said)
 }

@@ -9,10 +9,12 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
+	policy "github.com/divvyhq/divvy/shares/retry"
 )
 
 // judgeBatch and judgeRounds bound one Judge: jobs of a transaction, and transactions of each kind.
@@ -72,13 +74,13 @@ type waiting struct {
 // later is a job that waits on.
 type later struct {
 	waiting
-	wait time.Duration
+	WaitS float64
 }
 
 // note is what people read of an attempt.
 type note struct {
 	waiting
-	text string
+	Note string
 }
 
 // cursor is the last attempt that was judged.
@@ -90,11 +92,11 @@ type cursor struct {
 
 // waits judges the next attempts after which jobs wait. Another daemon that is at it has the cursor: then there is nothing to do.
 func (j *judging) waits(ctx context.Context) (n int, err error) {
-	at, err := collect[cursor](ctx, j.tx, "lock_judged", nil)
+	at, err := pg.Collect[cursor](ctx, j.tx, query["lock_judged"])
 	if err != nil || len(at) == 0 {
 		return 0, err
 	}
-	jobs, err := collect[waiting](ctx, j.tx, "waits", args{"at": at[0].At, "job": at[0].Job, "upto": at[0].Upto, "n": judgeBatch})
+	jobs, err := pg.Collect[waiting](ctx, j.tx, query["waits"], args{"at": at[0].At, "job": at[0].Job, "upto": at[0].Upto, "n": judgeBatch})
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}
@@ -113,7 +115,7 @@ func (j *judging) waits(ctx context.Context) (n int, err error) {
 
 // due makes jobs ready whose time has come.
 func (j *judging) due(ctx context.Context) (n int, err error) {
-	jobs, err := collect[waiting](ctx, j.tx, "due", args{"n": judgeBatch})
+	jobs, err := pg.Collect[waiting](ctx, j.tx, query["due"], args{"n": judgeBatch})
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}
@@ -122,7 +124,7 @@ func (j *judging) due(ctx context.Context) (n int, err error) {
 			j.next(w)
 		}
 	}
-	if err := exec(ctx, j.tx, "drop_retries", args{"jobs": column(jobs, func(w waiting) int64 { return w.Job })}); err != nil {
+	if err := exec(ctx, j.tx, "drop_retries", pg.Columns(jobs)); err != nil {
 		return 0, err
 	}
 	return len(jobs), j.write(ctx)
@@ -145,33 +147,32 @@ func (j *judging) judge(ctx context.Context, jobs []waiting) error {
 }
 
 // one decides about a job by its attempts.
-func (j *judging) one(ctx context.Context, w *waiting, t *tried) error {
-	if t == nil || t.last != w.Attempt {
+func (j *judging) one(ctx context.Context, w *waiting, t *retry.Tried) error {
+	if t == nil || t.Number != w.Attempt {
 		j.close(w, "failed for good: its block, its shape or its attempts are not in the tables any more") // else it waited for ever
 		return nil
 	}
-	next := retry.After(t.end(), j.site)
-	if next.Judged != nil {
-		j.cfg.Judged(*next.Judged)
-		j.cfg.Count(func(t *tally.Tally) { t.Judge(*next.Judged) })
+	v := retry.Judge(*t, j.site)
+	if v.Asked {
+		j.cfg.Count(func(t *tally.Tally) { t.Judge(v.Judgement) })
 	}
 	goes := *w
-	if goes.Split = next.Split; next.Need != nil {
+	if goes.Split = v.Split; v.Need != nil {
 		var err error
-		if goes.Shape, err = intake.Intern(ctx, j.tx, *next.Need); err != nil {
+		if goes.Shape, err = intake.Intern(ctx, j.tx, *v.Need); err != nil {
 			return err
 		}
 	}
-	switch wait := next.Until.Sub(j.site.Now); {
-	case next.Is != entry.Again && next.Is != entry.Waits:
+	switch {
+	case v.Over:
 		j.close(w, "")
-	case next.Is == entry.Waits && wait > 0:
-		j.later = append(j.later, later{goes, wait})
+	case v.Backoff > 0:
+		j.later = append(j.later, later{goes, v.Backoff.Seconds()})
 	default:
 		j.next(goes)
 	}
-	if next.Note != "" {
-		j.notes = append(j.notes, note{*w, next.Note})
+	if v.Note != "" {
+		j.notes = append(j.notes, note{*w, v.Note})
 	}
 	return nil
 }
@@ -207,16 +208,12 @@ func (j *judging) next(w waiting) {
 // write brings all of it to the tables, and to the outbox last.
 func (j *judging) write(ctx context.Context) error {
 	if len(j.later) > 0 {
-		if err := exec(ctx, j.tx, "add_retries", args{"jobs": column(j.later, func(l later) int64 { return l.Job }),
-			"tasks": column(j.later, func(l later) int64 { return l.Task }), "attempts": column(j.later, func(l later) int32 { return l.Attempt }),
-			"shapes": column(j.later, func(l later) int32 { return l.Shape }), "waits": column(j.later, func(l later) float64 { return l.wait.Seconds() }),
-			"splits": column(j.later, func(l later) bool { return l.Split })}); err != nil {
+		if err := exec(ctx, j.tx, "add_retries", pg.Columns(j.later)); err != nil {
 			return err
 		}
 	}
 	if len(j.notes) > 0 {
-		if err := exec(ctx, j.tx, "add_notes", args{"jobs": column(j.notes, func(n note) int64 { return n.Job }),
-			"attempts": column(j.notes, func(n note) int32 { return n.Attempt }), "notes": column(j.notes, func(n note) string { return n.text })}); err != nil {
+		if err := exec(ctx, j.tx, "add_notes", pg.Columns(j.notes)); err != nil {
 			return err
 		}
 	}
@@ -225,5 +222,100 @@ func (j *judging) write(ctx context.Context) error {
 			return err
 		}
 	}
-	return intake.SayRows(ctx, j.tx, j.rows...)
+	return intake.Say(ctx, j.tx, j.rows...)
 }
+
+// jobFacts is what was said of a job when it was made.
+type jobFacts struct {
+	Job         int64
+	Low         int64 // of its block
+	High        int64
+	MaxAttempts int32
+	MadeAt      time.Time
+	Terms       *policy.Terms // of its task; nil: none
+}
+
+// attempt is one that was charged and did not finish, or that was returned.
+type attempt struct {
+	Job      int64
+	Attempt  int32
+	Outcome  string // a letter, as the log has it
+	ExitCode int32
+	MemoryMB int64
+	Queue    shares.QueueID
+	TookS    float64
+	Message  string
+	Report   map[string]any
+}
+
+// shapeNeed is what a shape stands for.
+type shapeNeed struct {
+	Shape int32
+	Need  job.Requirements
+}
+
+// tried reads what is known of some jobs. One of which something is missing is left out.
+func (j *judging) tried(ctx context.Context, jobs []waiting) (map[int64]*retry.Tried, error) {
+	ids := make([]int64, len(jobs))
+	for i, w := range jobs {
+		ids[i] = w.Job
+	}
+	facts, err := pg.Collect[jobFacts](ctx, j.tx, query["facts"], args{"jobs": ids})
+	if err != nil || len(facts) == 0 {
+		return nil, err
+	}
+	since := facts[0].MadeAt
+	for _, f := range facts {
+		if f.MadeAt.Before(since) {
+			since = f.MadeAt
+		}
+	}
+	list, err := pg.Collect[attempt](ctx, j.tx, query["tried"], args{"jobs": ids, "since": since})
+	if err != nil {
+		return nil, err
+	}
+	shapes, err := pg.Collect[shapeNeed](ctx, j.tx, query["needs"], pg.Columns(jobs))
+	if err != nil {
+		return nil, err
+	}
+	needs := map[int32]job.Requirements{}
+	for _, s := range shapes {
+		needs[s.Shape] = s.Need
+	}
+	found := map[int64]*retry.Tried{}
+	for _, f := range facts {
+		found[f.Job] = &retry.Tried{Terms: f.Terms, Most: f.MaxAttempts}
+	}
+	for i := range list {
+		if t := found[list[i].Job]; t != nil {
+			list[i].addTo(t)
+		}
+	}
+	for i := range jobs {
+		need, ok := needs[jobs[i].Shape]
+		if t := found[jobs[i].Job]; t != nil && ok && len(t.Attempts) > 0 {
+			t.Need = need
+		} else {
+			delete(found, jobs[i].Job)
+		}
+	}
+	return found, nil
+}
+
+// addTo adds the next attempt of a job. One that was returned was not charged: the job may have one more.
+func (a *attempt) addTo(t *retry.Tried) {
+	t.Number = a.Attempt
+	said := entry.Outcome(a.Outcome[0])
+	if said == entry.Returned {
+		t.Most++
+		return
+	}
+	f := policy.Failure{Outcome: outcomeWords[said], Message: a.Message, Report: a.Report, MemoryMB: a.MemoryMB, Took: retry.Took(a.TookS)}
+	if code := int(a.ExitCode); code != 0 {
+		f.ExitCode = &code
+	}
+	t.Attempts = append(t.Attempts, retry.Attempt{Failure: f, Queue: a.Queue})
+}
+
+// outcomeWords are the outcomes as rules name them.
+var outcomeWords = map[entry.Outcome]string{entry.Failed: policy.Failed, entry.Lost: policy.Lost, entry.Cancelled: "cancelled"}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/tally"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
 	policy "github.com/divvyhq/divvy/shares/retry"
@@ -75,7 +76,7 @@ func TestFailuresAndLossesAreCountedApart(t *testing.T) {
 	for i, outcome := range []entry.Outcome{entry.Lost, entry.Lost, entry.Failed, entry.Lost, entry.Lost} { // three in a row are not reached
 		e := w.end(w.must("q"), outcome, "")
 		w.is(e, entry.Waits, w.judge(), "again", "")
-		if w.learn(); i == 0 && len(w.rules.blocks.list) != 1 {
+		if w.learn(); i == 0 && len(w.rules.known.blocks) != 1 {
 			t.Error("the block was not learnt")
 		}
 	}
@@ -100,15 +101,15 @@ func TestQuarantine(t *testing.T) {
 func TestAttemptsRunOut(t *testing.T) {
 	w := newWorld(t, []shares.Spec{node("A", 1)}, slots("q", 10))
 	one, two := w.enqueue("A", 1, 1, job.Requirements{}), w.enqueue("A", 1, 2, job.Requirements{})
-	w.rules.blocks.of(one)
-	w.rules.blocks.of(two)
+	w.rules.known.block(one)
+	w.rules.known.block(two)
 	w.learn()
 	w.is(w.end(w.must("q"), entry.Failed, ""), entry.Over, w.judge(), "nothing", "")
 	w.is(w.end(w.must("q"), entry.Returned, ""), entry.Again, w.judge(), "nothing", "")
 	w.is(w.end(w.must("q"), entry.Failed, ""), entry.Waits, w.judge(), "again", "") // the second, of which one was not charged
 	w.is(w.end(w.must("q"), entry.Failed, ""), entry.Waits, w.judge(), "failed", "")
 	other := w.enqueue("A", 1, 1, job.Requirements{})
-	w.rules.blocks.of(other)
+	w.rules.known.block(other)
 	w.learn()
 	w.is(w.end(w.must("q"), entry.Cancelled, "the pilot gave up"), entry.Waits, w.judge(), "failed", "")
 }
@@ -191,8 +192,8 @@ func TestReasonOfAJobWithoutAttemptsLeft(t *testing.T) {
 	if n := scan[int](w, "SELECT count(*) FROM judgements WHERE attempt = 2"); n != 0 {
 		t.Error("something is noted of the last attempt")
 	}
-	if want := []string{"wait[rehearsed]"}; !cmp.Equal(w.judged, want) {
-		t.Errorf("judged %v, want %v", w.judged, want)
+	if want := map[tally.Judged]int64{{Rule: "wait", Verdict: "later"}: 1, {Rule: "rehearsed", Verdict: "dry_run"}: 1}; !cmp.Equal(w.counted.Judged, want) {
+		t.Errorf("judged %v, want %v", w.counted.Judged, want)
 	}
 }
 

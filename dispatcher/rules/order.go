@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -142,26 +143,14 @@ func (k *kind) reach(queues []shares.Queue, pool string) (power int64, units sha
 	return power, units
 }
 
-// endRate is how many attempts of a share ended at a queue.
-type endRate struct {
-	Queue shares.QueueID
-	Share shares.ShareID
-	N     int64
-	Units int64
-}
-
 // EndsWithin is the time of which EndRates are.
 const EndsWithin = 5 * time.Minute
 
 // EndRates returns how fast attempts ended lately, by queue and share, as far as they are folded.
-func EndRates(ctx context.Context, db querier) (rates []explain.EndRate, err error) {
-	rows, err := collect[endRate](ctx, db, "ends", args{"within_s": EndsWithin.Seconds()})
+func EndRates(ctx context.Context, db pg.Querier) ([]explain.EndRate, error) {
+	rates, err := pg.Collect[explain.EndRate](ctx, db, query["ends"], args{"within_s": EndsWithin.Seconds()})
 	if err != nil {
 		return nil, fmt.Errorf("rates of ends: %w", err)
-	}
-	for _, e := range rows {
-		rates = append(rates, explain.EndRate{Queue: e.Queue, Share: e.Share, PerSecond: float64(e.N) / EndsWithin.Seconds(),
-			UnitsPerS: float64(e.Units) / EndsWithin.Seconds()})
 	}
 	return rates, nil
 }

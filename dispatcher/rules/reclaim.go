@@ -1,9 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,7 +62,7 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("reclaim: %w", err)
 	}
 	if c.debts != nil {
-		r.owed.keep(c.debts, r.cfg.Now())
+		r.owed.keep(c.debts, time.Now())
 	}
 	r.count(&c)
 	if len(c.due) == 0 {
@@ -73,9 +77,7 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 
 // closedOrder is one whose lease is gone.
 type closedOrder struct {
-	JobID   int64
-	Attempt int32
-	Nonce   int64
+	fold.Fence
 	Outcome string  // a letter, as of history; empty: it is not known
 	Lost    float64 // units times seconds
 }
@@ -91,12 +93,12 @@ func (r *Rules) count(c *reclaiming) {
 	r.cfg.Count(func(t *tally.Tally) {
 		t.Ordered += int64(c.ordered)
 		for _, o := range c.closed {
-			l, outcome := fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}, entry.Outcome(0)
+			outcome := entry.Outcome(0)
 			if o.Outcome != "" {
 				outcome = entry.Outcome(o.Outcome[0])
 			}
-			t.Close(outcome, !r.forced[l], o.Lost)
-			delete(r.forced, l)
+			t.Close(outcome, !r.forced[o.Fence], o.Lost)
+			delete(r.forced, o.Fence)
 		}
 	})
 }
@@ -117,34 +119,34 @@ type reclaiming struct {
 // openOrder is one whose lease is still there.
 type openOrder struct {
 	retry.Open
-	JobID   int64
-	Attempt int32
-	Nonce   int64
-	Due     bool
+	fold.Fence
+	Due bool
 }
 
 // round looked at the machine before it looks at the orders: one that is closed in between counts for the claimer twice rather
 // than not at all.
 func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	var err error
-	if c.closed, err = collect[closedOrder](ctx, c.tx, "close_reclaims", args{"n": retry.MostOpen}); err != nil {
+	if c.closed, err = pg.Collect[closedOrder](ctx, c.tx, query["close_reclaims"], args{"n": retry.MostOpen}); err != nil {
 		return err
 	}
-	open, err := collect[openOrder](ctx, c.tx, "open_reclaims", args{"told_s": (c.cfg.TTL + reclaimSlack).Seconds(), "n": retry.MostOpen})
+	open, err := pg.Collect[openOrder](ctx, c.tx, query["open_reclaims"], args{"told_s": (c.cfg.TTL + reclaimSlack).Seconds(), "n": retry.MostOpen})
 	if err != nil {
 		return err
 	}
-	for i := range open {
-		o := &open[i]
-		if o.Cores = c.cores[o.ShapeID]; o.Due {
-			c.due = append(c.due, fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce})
+	orders := make([]retry.Open, len(open))
+	for i, o := range open {
+		orders[i] = o.Open
+		orders[i].Cores = c.cores[o.ShapeID]
+		if o.Due {
+			c.due = append(c.due, o.Fence)
 		}
 	}
-	recent, err := collect[retry.Recent](ctx, c.tx, "recent_reclaims", args{"settle_s": reclaimSettle.Seconds()})
+	recent, err := pg.Collect[retry.Recent](ctx, c.tx, query["recent_reclaims"], args{"settle_s": reclaimSettle.Seconds()})
 	if err != nil {
 		return err
 	}
-	round := retry.NewRound(pools, column(open, func(o openOrder) retry.Open { return o.Open }), recent)
+	round := retry.NewRound(pools, orders, recent)
 	if err := c.choose(ctx, round, open); err != nil {
 		return err
 	}
@@ -153,10 +155,10 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 		return err
 	}
 	var said []entry.Entry
-	if c.debts, said = c.owed.anew(c.tree, round.Given, c.cfg.Now()); len(said) > 0 {
+	if c.debts, said = c.owed.anew(c.tree, round.Given, time.Now()); len(said) > 0 {
 		rows = append(rows, said)
 	}
-	return intake.SayRows(ctx, c.tx, rows...)
+	return intake.Say(ctx, c.tx, rows...)
 }
 
 // planRate is how many orders a plan has given within its time.
@@ -167,9 +169,8 @@ type planRate struct {
 
 // choose tells the round what it has to know, ask by ask.
 func (c *reclaiming) choose(ctx context.Context, round *retry.Round, open []openOrder) error {
-	if plans, per := round.Rates(); len(plans) > 0 {
-		spent, err := collect[planRate](ctx, c.tx, "reclaim_rates", args{"plans": column(plans, func(p shares.ShareID) int32 { return int32(p) }),
-			"pers_s": column(per, time.Duration.Seconds)})
+	if rates := round.Rates(); len(rates) > 0 {
+		spent, err := pg.Collect[planRate](ctx, c.tx, query["reclaim_rates"], pg.Columns(rates))
 		if err != nil {
 			return err
 		}
@@ -177,17 +178,7 @@ func (c *reclaiming) choose(ctx context.Context, round *retry.Round, open []open
 			round.Spend(s.PlanID, s.N)
 		}
 	}
-	young, looked := round.Young(), false
-	for s, ok := round.Next(); ok; s, ok = round.Next() {
-		if !looked {
-			if err := c.look(ctx, young, open); err != nil {
-				return err
-			}
-			looked = true
-		}
-		round.Choose(s, s.Among(young))
-	}
-	return nil
+	return round.Choose(func(young *retry.Young) error { return c.look(ctx, young, open) })
 }
 
 // lookAtOnce is how many leases are looked at before others have a turn: some milliseconds in which the leader decides nothing.
@@ -198,7 +189,7 @@ const lookAtOnce = 20_000
 func (c *reclaiming) look(ctx context.Context, young *retry.Young, open []openOrder) (err error) {
 	ordered := map[fold.Fence]bool{}
 	for _, o := range open {
-		ordered[fold.Fence{Job: o.JobID, Attempt: o.Attempt, Nonce: o.Nonce}] = true
+		ordered[o.Fence] = true
 	}
 	wanted := func(v machine.View) bool {
 		for h := range v.Held() {
@@ -250,18 +241,59 @@ func (c *reclaiming) order(ctx context.Context, orders []retry.Order) (rows [][]
 	if len(orders) == 0 {
 		return nil, nil
 	}
-	wrote, err := collect[given](ctx, c.tx, "order_reclaims", args{"jobs": column(orders, func(o retry.Order) int64 { return o.JobID }),
-		"attempts": column(orders, func(o retry.Order) int32 { return o.Attempt }),
-		"nonces":   column(orders, func(o retry.Order) int64 { return o.Nonce }),
-		"units":    column(orders, func(o retry.Order) int64 { return int64(o.Units) }),
-		"victims":  column(orders, func(o retry.Order) int32 { return int32(o.ShareID) }),
-		"pools":    column(orders, func(o retry.Order) string { return o.Pool }),
-		"claimers": column(orders, func(o retry.Order) int32 { return int32(o.Claimer) }),
-		"plans":    column(orders, func(o retry.Order) int32 { return int32(o.Plan) }),
-		"graces":   column(orders, func(o retry.Order) int32 { return int32(o.Grace.Seconds()) })})
+	wrote, err := pg.Collect[given](ctx, c.tx, query["order_reclaims"], pg.Columns(orders))
 	for _, g := range wrote {
 		rows = append(rows, []entry.Entry{entry.Revoked{Job: g.JobID, Attempt: g.Attempt, Reason: Reclaimed, GraceS: g.GraceS}})
 	}
 	c.ordered = len(wrote)
 	return rows, err
+}
+
+// owedAgain is after what time a debt is said once more. The machine forgets it some time later: nobody else would end what a
+// leader has said that leads no more.
+const owedAgain = 10 * time.Second
+
+// owed is what this daemon has said that leaves come first for.
+type owed struct {
+	mu   sync.Mutex
+	last map[retry.Claimer]shares.Units
+	at   time.Time
+}
+
+// some says whether anything is owed, as far as was said.
+func (o *owed) some() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.last) > 0
+}
+
+// keep notes what was said.
+func (o *owed) keep(debts map[retry.Claimer]shares.Units, at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last, o.at = debts, at
+}
+
+// anew works out what is owed, of what claimers were given and have not taken, and what is to be said of it; nothing where it was
+// said a short time ago.
+func (o *owed) anew(tree *shares.Tree, given map[retry.Claimer]shares.Units, now time.Time) (debts map[retry.Claimer]shares.Units, said []entry.Entry) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	debts = retry.Owed(tree, given)
+	if maps.Equal(debts, o.last) && now.Sub(o.at) < owedAgain {
+		return nil, nil
+	}
+	for c, units := range debts {
+		said = append(said, entry.Owed{Pool: c.Pool, Share: c.Share, Units: units})
+	}
+	for c := range o.last {
+		if _, still := debts[c]; !still {
+			said = append(said, entry.Owed{Pool: c.Pool, Share: c.Share})
+		}
+	}
+	slices.SortFunc(said, func(a, b entry.Entry) int {
+		x, y := a.(entry.Owed), b.(entry.Owed)
+		return cmp.Or(cmp.Compare(x.Pool, y.Pool), cmp.Compare(x.Share, y.Share))
+	})
+	return debts, said
 }

@@ -58,7 +58,7 @@ func BenchmarkLook(b *testing.B) {
 		if err := c.look(b.Context(), young, nil); err != nil {
 			b.Fatal(err)
 		}
-		if n := len(retry.Search{Ask: ask, Most: 10}.Among(young)); n != 10*(leaves-1) {
+		if n := len(young.Among(ask, 10)); n != 10*(leaves-1) {
 			b.Fatalf("%d candidates", n)
 		}
 	}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +19,6 @@ import (
 	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares"
-	policy "github.com/divvyhq/divvy/shares/retry"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -47,7 +45,7 @@ func slots(name string, n int) shares.Queue {
 type world struct {
 	t       testing.TB
 	pool    *pgxpool.Pool
-	mu      sync.Mutex // of the machine, and of judged
+	mu      sync.Mutex // of the machine, and of counted
 	m       *machine.Machine
 	site    shares.Version
 	log     *ledgertest.Memory
@@ -57,7 +55,6 @@ type world struct {
 	next    int64
 	tasks   int64
 	ids     int64
-	judged  []string
 	counted tally.Tally
 	leases  map[int64]machine.Lease
 }
@@ -91,7 +88,7 @@ func newWorld(t testing.TB, root []shares.Spec, queues ...shares.Queue) *world {
 
 // daemon is the rules of another daemon, which sees the same machine.
 func (w *world) daemon() *Rules {
-	return New(Config{Pool: w.pool, Fold: func(context.Context) error { return nil }, Return: w.giveBack, TTL: time.Minute,
+	return New(Config{Pool: w.pool, Fold: func(context.Context) error { return nil }, Return: w.giveBack, Offered: func() map[string]shares.Units { return nil }, TTL: time.Minute,
 		View: func(_ context.Context, look func(machine.View)) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -102,11 +99,6 @@ func (w *world) daemon() *Rules {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			do(&w.counted)
-		},
-		Judged: func(j policy.Judgement) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.judged = append(w.judged, fmt.Sprint(j.Rule, j.Rehearsed))
 		}})
 }
 

@@ -1,4 +1,4 @@
 -- Writes how many jobs the log was told of, of locked claims.
 UPDATE claim_keys c SET members = n.members, made = n.made
-FROM unnest(@ids::bigint[], @members::bigint[], @mades::bigint[]) AS n (id, members, made)
+FROM unnest(@id::bigint[], @members::bigint[], @made::bigint[]) AS n (id, members, made)
 WHERE c.id = n.id AND c.task_id > 0;

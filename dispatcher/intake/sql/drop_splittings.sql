@@ -1,4 +1,4 @@
 -- Jobs of tasks that wait to be split no more.
 DELETE FROM splittings s
-USING unnest(@tasks::bigint[], @lows::bigint[], @highs::bigint[]) AS k (task, low, high)
+USING unnest(@task_id::bigint[], @low::bigint[], @high::bigint[]) AS k (task, low, high)
 WHERE s.job_id BETWEEN k.low AND k.high AND s.task_id = k.task;

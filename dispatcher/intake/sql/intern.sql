@@ -1,7 +1,8 @@
 -- Finds or makes shapes, in the order of their keys. The first branch serves nearly every call without a write. One that another
 -- transaction has made since the statement began is not among the rows.
 WITH wanted AS (
-    SELECT k.key, s.cores, s.memory_mb, s.disk_mb, s.walltime_s, s.labels, s.queues, s.label, s.resources, s.sharing_id, s.locations, s.locality
+    SELECT k.key, s.cores, s.memory_mb, s.disk_mb, s.walltime_s, s.labels, coalesce(s.queues, '{}') AS queues, coalesce(s.label, '') AS label,
+        coalesce(s.resources, '{}') AS resources, coalesce(s.sharing_id, '') AS sharing_id, s.locations, s.locality
     FROM ROWS FROM (unnest(@keys::bytea[]), jsonb_to_recordset(@shapes::jsonb) AS (cores int, memory_mb bigint, disk_mb bigint,
         walltime_s bigint, labels jsonb, queues text[], label text, resources jsonb, sharing_id text, locations text[], locality text))
         AS s (key, cores, memory_mb, disk_mb, walltime_s, labels, queues, label, resources, sharing_id, locations, locality)

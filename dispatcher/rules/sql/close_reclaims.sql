@@ -16,4 +16,4 @@ UPDATE reclaims r SET closed_at = now(),
     lost = CASE WHEN e.outcome = 'r' THEN greatest(0, e.units / 1000.0 * extract(epoch FROM e.ended_at - e.granted_at)) END
 FROM ended e
 WHERE r.job_id = e.job_id AND r.attempt = e.attempt AND r.closed_at IS NULL
-RETURNING r.job_id, r.attempt, r.nonce, coalesce(e.outcome::text, '') AS outcome, coalesce(r.lost, 0) AS lost;
+RETURNING r.job_id AS job, r.attempt, r.nonce, coalesce(e.outcome::text, '') AS outcome, coalesce(r.lost, 0) AS lost;
