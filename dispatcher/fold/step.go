@@ -395,6 +395,7 @@ func byJob(a, b Lease) int { return cmp.Compare(a.Job, b.Job) }
 func (s *step) changes() Changes {
 	c := Changes{Ended: s.ended, History: s.history, Over: s.over, Ranges: changes(s.before, s.ranges), Odd: s.odd, Odds: s.odds, Sums: s.sums.list(),
 		Tasks: s.tasks.since(s.known.Tasks), Claims: s.claims.changes()}
+	c.Granted = make([]Lease, 0, len(s.live)) // grown as they come, they cost a third of a step that has many
 	for _, l := range s.live {
 		switch {
 		case l.isNew:

@@ -75,11 +75,12 @@ func (a Ask) admits(now time.Time, by *Bundle) (ok bool, why Refusal) {
 	return false, why
 }
 
-// inTurn says whether a member is below its allowance, and a unit is left for each that goes before it.
+// inTurn says whether a member is below its allowance, and a unit is left for each that goes before it. It is the turn of who has booked and
+// holds none.
 func (a Ask) inTurn(i int32, free int64, now time.Time, by *Bundle) bool {
 	is, before := a.Pool.split.below(a.Pool, i, now)
 	if by != nil && a.Pool.booked == by {
-		before = 0
+		is, before = is || a.Pool.members[i].held == 0, 0
 	}
 	return is && a.Units <= free-before
 }

@@ -223,11 +223,11 @@ func (b *Bundle) keeps(p *Pool, from *Bundle, now time.Time) (units int64, id st
 	return b.asks[i].Units, b.asks[i].ID, b.until
 }
 
-// served says whether an ID has its part of something that the bundle needs.
+// served says whether an ID has its part of something that the bundle needs. Who holds none of it has not, whoever's turn it is.
 func (b *Bundle) served(now time.Time) bool {
 	for _, a := range b.asks {
 		i, ok := a.Pool.index[a.ID]
-		if !ok || a.Pool.members[i].exempt {
+		if !ok || a.Pool.members[i].exempt || a.Pool.members[i].held == 0 {
 			continue
 		}
 		if below, _ := a.Pool.split.below(a.Pool, i, now); !below {
