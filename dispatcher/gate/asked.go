@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,8 +21,11 @@ type Asked struct {
 
 // AskedOf is what jobs ask that need such units.
 func AskedOf(resources map[string]int64, by Payer) Asked {
-	list := AsksOf(resources)
-	return Asked{List: list, Lot: LotOf(list), Payer: by}
+	a := Asked{List: AsksOf(resources), Payer: by}
+	for _, ask := range a.List {
+		a.Lot += fmt.Sprintf("%d %s\x00", ask.Units, ask.Ref)
+	}
+	return a
 }
 
 // Any says whether it is anything.

@@ -16,24 +16,20 @@ type Head interface {
 // the order of what each would give first. A decision looks at the first. A lot whose units are used up goes out as a whole, a
 // buffer whose sharing ID has what is its part is parked alone; both cost nothing from then on, until that resource eases.
 type Heads[B Head] struct {
-	HeadsAt[B]
-	lots map[string]*lot[B]
-	in   ready.Turns[*lot[B]]
-}
-
-// HeadsAt says for which decisions heads are.
-type HeadsAt[B Head] struct {
 	Supplies *Supplies
 	Queue    *shares.Queue      // at that queue alone, where resources are per queue; nil: at all
 	Turn     func(B) ready.Turn // of a buffer that has a job to give
 	Changed  func()             // is told when there is a head, and when there is none any more; nil: nobody is
+
+	lots map[string]*lot[B]
+	in   ready.Turns[*lot[B], ready.Turn]
 }
 
 // lot is the buffers of heads that ask for the same units of the same resources.
 type lot[B Head] struct {
 	heads  *Heads[B]
 	asked  *Asked
-	in     ready.Turns[B]
+	in     ready.Turns[B, ready.Turn]
 	parked map[B]parkedAt
 	out    *Supply  // that has no units for any of them; nil: it is in
 	since  []uint64 // grants of what it asks for when it went out
@@ -43,11 +39,6 @@ type lot[B Head] struct {
 type parkedAt struct {
 	by  *Supply
 	key WaiterKey
-}
-
-// NewHeads has none yet.
-func NewHeads[B Head](at HeadsAt[B]) *Heads[B] {
-	return &Heads[B]{HeadsAt: at, lots: map[string]*lot[B]{}}
 }
 
 // Any says whether there is a head.
@@ -75,6 +66,9 @@ func (h *Heads[B]) Rank(b B) {
 func (h *Heads[B]) lot(a *Asked) *lot[B] {
 	l := h.lots[a.Lot]
 	if l == nil {
+		if h.lots == nil {
+			h.lots = map[string]*lot[B]{}
+		}
 		l = &lot[B]{heads: h, asked: a, parked: map[B]parkedAt{}}
 		h.lots[a.Lot] = l
 	}

@@ -48,7 +48,7 @@ func (s Shown) Holders(most int, leased func(job int64) bool) (jobs []int64) {
 	}
 	looked := 0
 	for _, p := range sorted(s.of.parties) {
-		for _, ids := range p.spans {
+		for _, ids := range p.Spans {
 			for job := ids.Low; job <= ids.High; job++ {
 				if looked++; looked > holdersLooked || len(jobs) >= most {
 					return jobs
@@ -72,7 +72,7 @@ func (cs *Claims) GangOf(job int64) (g Gang, ok bool) {
 		return g, false
 	}
 	for _, c := range p.claims {
-		if g, ok = cs.Gang(c.id); ok {
+		if g, ok = cs.Gang(c.ID); ok {
 			return g, true
 		}
 	}
@@ -85,7 +85,7 @@ func (cs *Claims) Gang(claim int64) (g Gang, ok bool) {
 	if c == nil || c.State != resource.ClaimPending || !c.Template.Gang || c.Missing {
 		return g, false
 	}
-	g = Gang{Claim: c.id, Task: c.task, Parties: sorted(c.parties)}
+	g = Gang{Claim: c.ID, Task: c.Task, Parties: sorted(c.parties)}
 	var n int64
 	for _, of := range g.Parties {
 		n += of.ready()
@@ -94,7 +94,7 @@ func (cs *Claims) Gang(claim int64) (g Gang, ok bool) {
 		}
 	}
 	switch {
-	case c.unmade > 0:
+	case c.Unmade > 0:
 		g.Lacks = "some of its jobs are still to be made"
 	case n < int64(c.Jobs):
 		g.Lacks = "some of its jobs are not ready"

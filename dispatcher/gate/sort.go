@@ -57,7 +57,7 @@ func (cs *Claims) sortOf(p *Party) *Sort {
 		case c.State == resource.ClaimBound && c.Template.MaxSharers > 0:
 			s.limits = append(s.limits, c)
 		case c.State == resource.ClaimPending && len(c.Template.Resources) > 0:
-			s.Payer = c.payer
+			s.Payer = c.Payer
 		}
 	}
 	gone := s.Need.Missing
@@ -108,7 +108,7 @@ func (s *Sort) write() string {
 		fmt.Fprintf(&b, "unit %q %d %q %q ", ref, n.Resources[ref], s.Payer.SharingID, s.Payer.Label)
 	}
 	for _, c := range s.limits {
-		fmt.Fprintf(&b, "limit %d ", c.id)
+		fmt.Fprintf(&b, "limit %d ", c.ID)
 	}
 	return b.String()
 }

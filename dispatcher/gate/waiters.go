@@ -2,9 +2,9 @@ package gate
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
@@ -16,6 +16,8 @@ type waiters struct {
 	by     map[WaiterKey]*waiter
 	queues map[waiterKind]*waitQueue
 }
+
+type waitQueue = ready.Turns[*waiter, standing]
 
 type waiterKind struct {
 	units  int64
@@ -41,42 +43,26 @@ type Jobs interface {
 	LetGo()       // they are asked again
 }
 
-// waiter is what an ID waits with. What it holds and its last grant are those of the book, see moved.
+// waiter is what an ID waits with.
 type waiter struct {
 	key    WaiterKey
-	held   int64
-	last   uint64
-	at     int // in its queue
 	places map[Jobs]struct{}
 }
 
-// waitQueue is a heap: who holds least comes first, of those who waited longest.
-type waitQueue []*waiter
-
-func (q waitQueue) Len() int { return len(q) }
-func (q waitQueue) Less(i, j int) bool {
-	a, b := q[i], q[j]
-	return cmp.Or(cmp.Compare(a.held, b.held), cmp.Compare(a.last, b.last), cmp.Compare(a.key.id, b.key.id)) < 0
-}
-func (q waitQueue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].at, q[j].at = i, j
+// standing is the turn of an ID by the book, see Moved: who holds least comes first, of those who waited longest.
+type standing struct {
+	held int64
+	last uint64
+	id   string
 }
 
-// Push is for package heap.
-func (q *waitQueue) Push(x any) {
-	w := x.(*waiter)
-	w.at = len(*q)
-	*q = append(*q, w)
+// Before says whether a comes first.
+func (a standing) Before(b standing) bool {
+	return cmp.Or(cmp.Compare(a.held, b.held), cmp.Compare(a.last, b.last), cmp.Compare(a.id, b.id)) < 0
 }
 
-// Pop is for package heap.
-func (q *waitQueue) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*q = old[:len(old)-1]
-	return last
+func (sup *Supply) standing(id string) standing {
+	return standing{sup.Book.HeldBy(id), sup.Book.Last(id), id}
 }
 
 func (ws *waiters) any() bool { return len(ws.by) > 0 || len(ws.lots) > 0 }
@@ -89,14 +75,14 @@ func (sup *Supply) Keep(key WaiterKey, p Jobs) {
 		if ws.by == nil {
 			ws.by, ws.queues = map[WaiterKey]*waiter{}, map[waiterKind]*waitQueue{}
 		}
-		w = &waiter{key: key, held: sup.Book.HeldBy(key.id), last: sup.Book.Last(key.id), places: map[Jobs]struct{}{}}
+		w = &waiter{key: key, places: map[Jobs]struct{}{}}
 		ws.by[key] = w
 		q := ws.queues[key.waiterKind]
 		if q == nil {
 			q = &waitQueue{}
 			ws.queues[key.waiterKind] = q
 		}
-		heap.Push(q, w)
+		q.Set(w, sup.standing(key.id))
 	}
 	w.places[p] = struct{}{}
 }
@@ -112,9 +98,9 @@ func (sup *Supply) Release(key WaiterKey, p Jobs) {
 
 func (ws *waiters) drop(w *waiter) {
 	q := ws.queues[w.key.waiterKind]
-	heap.Remove(q, w.at)
+	q.Drop(w)
 	delete(ws.by, w.key)
-	if len(*q) == 0 {
+	if !q.Any() {
 		delete(ws.queues, w.key.waiterKind)
 	}
 }
@@ -123,8 +109,7 @@ func (ws *waiters) drop(w *waiter) {
 func (sup *Supply) Moved(id string) {
 	for kind, q := range sup.waits.queues {
 		if w := sup.waits.by[WaiterKey{kind, id}]; w != nil {
-			w.held, w.last = sup.Book.HeldBy(id), sup.Book.Last(id)
-			heap.Fix(q, w.at)
+			q.Set(w, sup.standing(id))
 		}
 	}
 }
@@ -197,8 +182,8 @@ func (sup *Supply) inTurn() bool {
 // askInTurn asks who comes first until one is refused: nobody behind it would get anything. But who wants nothing, as far as is
 // known, stands in nobody's way.
 func (sup *Supply) askInTurn(q *waitQueue) {
-	for len(*q) > 0 && (sup.admits((*q)[0]) || sup.Book.WantedBy((*q)[0].key.id) == 0) {
-		sup.letGo((*q)[0])
+	for q.Any() && (sup.admits(q.Peek()) || sup.Book.WantedBy(q.Peek().key.id) == 0) {
+		sup.letGo(q.Peek())
 	}
 }
 
@@ -207,7 +192,7 @@ func (sup *Supply) askInTurn(q *waitQueue) {
 func (sup *Supply) askNext(kind waiterKind, q *waitQueue) {
 	ids, all := sup.Book.Next(sup.all.Moment)
 	if all {
-		sup.askAll(slices.Clone(*q))
+		sup.askAll(q)
 	}
 	for _, id := range ids {
 		if w := sup.waits.by[WaiterKey{kind, id}]; w != nil && sup.admits(w) {
@@ -217,18 +202,11 @@ func (sup *Supply) askNext(kind waiterKind, q *waitQueue) {
 	sup.askInTurn(q)
 }
 
-func (sup *Supply) askAll(all []*waiter) {
-	for _, w := range all {
+func (sup *Supply) askAll(q *waitQueue) {
+	for _, w := range q.All() {
 		if sup.admits(w) {
 			sup.letGo(w)
 		}
-	}
-}
-
-// askEverybody is for what is not an end: somebody may be reached out of turn.
-func (sup *Supply) askEverybody() {
-	for _, q := range sup.waits.queues {
-		sup.askAll(slices.Clone(*q))
 	}
 }
 

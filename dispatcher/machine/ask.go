@@ -236,3 +236,20 @@ func (a *asking) ownRange() ready.Range {
 
 // unmade says whether a pull would wait for the jobs of a group, which has no others.
 func (a *asking) unmade(g *group) bool { return g.unmade() && !a.passed[g] }
+
+// keyOf is of the buffer that the job of a question is in.
+func (a *asking) keyOf(q *Question) ready.Key {
+	key := ready.Key{Share: q.Share, Shape: q.Shape}
+	if a.givesTurns(q.Share) {
+		key.User = q.User
+	}
+	return key
+}
+
+// buffersOf are the buffers of a leaf, but for those of jobs that claims bind to a node.
+func (s *state) buffersOf(leaf int) (list []*buffer) {
+	for _, g := range s.leaves[leaf].groups {
+		list = append(list, g.buffers...)
+	}
+	return list
+}

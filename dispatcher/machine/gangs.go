@@ -178,7 +178,7 @@ func (so *sorts) members(g gate.Gang) (list []member) {
 		user, _ := so.ready.User(p.Task)
 		for _, at := range p.Ready {
 			key := so.keyOf(at.Key, p, user)
-			for _, ids := range p.Spans() {
+			for _, ids := range p.Spans {
 				for _, r := range so.ready.Within(key, p.Task, ids.Low, ids.High) {
 					for ; r.Low <= r.High; r.Low++ {
 						list = append(list, member{p, at.Key, r, so.words.shapes[at.Key.Shape], user})

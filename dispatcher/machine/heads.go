@@ -76,16 +76,10 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 	if h := g.heads[key]; h != nil {
 		return h
 	}
-	at := gate.HeadsAt[*buffer]{Supplies: k.state.supplies.Supplies, Turn: func(b *buffer) ready.Turn {
-		if key.pool == nil {
-			return ready.Turn{Stand: b.first()}
-		}
-		return b.turn(key.pool, b.first())
-	}}
+	h := &heads{Supplies: k.state.supplies.Supplies, Turn: func(b *buffer) ready.Turn { return b.turn(key.pool, b.first()) }}
 	if key.queue != nil {
-		at.Queue = &key.queue.Queue
+		h.Queue = &key.queue.Queue
 	}
-	h := gate.NewHeads(at)
 	if g.heads == nil {
 		g.heads = map[headsKey]*heads{}
 	}

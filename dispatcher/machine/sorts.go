@@ -206,7 +206,7 @@ func (so *sorts) move(p *gate.Party, from, to ready.Key) {
 	if err != nil {
 		panic(err) // the variant was just made
 	}
-	for _, ids := range p.Spans() {
+	for _, ids := range p.Spans {
 		so.ready.Move(p.Task, from, to, ids.Low, ids.High)
 	}
 	so.changed(so.buffers[from], false)

@@ -38,7 +38,7 @@ func (m *Machine) recall(list []entry.Stood) {
 	m.now = now
 	m.site.Remind(list)
 	if rest != nil {
-		m.elders, m.holes = ready.AgesOf(rest.Elders), books.HolesOf(rest.Holes)
+		m.elders, m.holes = ready.Ages{Elders: rest.Elders}, books.HolesOf(rest.Holes)
 		for _, w := range rest.Waited {
 			m.supplies.Remind(w)
 		}

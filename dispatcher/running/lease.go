@@ -93,14 +93,6 @@ func (ls *Leases) any(task, low, high int64) bool {
 	return false
 }
 
-// Count is how many leases a task has.
-func (ls *Leases) Count(task int64) int64 {
-	if t := ls.tasks[task]; t != nil {
-		return t.n
-	}
-	return 0
-}
-
 // User is that of the task.
 func (ls *Leases) User(l *Run) string { return ls.tasks[l.Task].user }
 
@@ -312,16 +304,6 @@ func (ls *Leases) sorted() []int64 {
 	}
 	slices.Sort(jobs)
 	return jobs
-}
-
-// Find are the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
-func (ls *Leases) Find(task int64, share shares.ShareID) (list []Lease) {
-	for l := range ls.slab.All() {
-		if (task == 0 || l.Task == task) && (share == 0 || l.Share == share) {
-			list = append(list, ls.show(l))
-		}
-	}
-	return list
 }
 
 // Nonce is the nth secret of a seed (splitmix64).
