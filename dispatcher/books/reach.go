@@ -6,22 +6,36 @@ const nClasses = 4
 
 // Reach is which queues of a pool the leaf's jobs could use: their demand is bounded by it.
 type Reach struct {
-	queues  []bool                // by position
+	room
 	power   map[*Fit]shares.Units // with which its jobs run there, where that is not the outline's; see site.powerAt
-	cap     shares.Units
-	bounded bool
-	held    shares.Units // of this leaf at those queues
-	targets bool         // one of them has target slots
-	classes [nClasses]classReach
+	targets bool                  // one of the queues has target slots: then there is
+	classes [nClasses]room        // the same of the jobs of each class
 	stale   bool
 }
 
-// classReach is the same of the jobs of one class, where there are target slots.
-type classReach struct {
-	queues  []bool
+// room is what jobs may hold of the queues that they could use.
+type room struct {
+	queues  []bool // by position
 	cap     shares.Units
 	bounded bool
-	held    shares.Units
+	held    shares.Units // of this leaf at those queues
+}
+
+func newRoom(t *Site) room { return room{queues: make([]bool, len(t.Version.Queues)), bounded: true} }
+
+// add adds the queue at a position, for jobs of a share and class.
+func (r *room) add(t *Site, at int, share shares.ShareID, class string) {
+	most, limited := t.MostAt(t.Queues[t.Version.Queues[at].ID], share, class)
+	r.queues[at], r.bounded = true, r.bounded && limited
+	r.cap += most
+}
+
+// bound is how much of a want there is room for.
+func (r *room) bound(want shares.Units) shares.Units {
+	if r.bounded {
+		want = min(want, max(0, r.cap-r.held))
+	}
+	return want
 }
 
 // Work is jobs of a leaf that slots run alike.
@@ -61,19 +75,13 @@ func (r *Reach) Want(t *Site, p *Pool, of Wanting) shares.Units {
 	}
 	var want shares.Units
 	for class, units := range byClass {
-		if c := &r.classes[class]; c.bounded {
-			units = min(units, max(0, c.cap-c.held))
-		}
-		want += units
+		want += r.classes[class].bound(units)
 	}
-	if r.bounded {
-		want = min(want, max(0, r.cap-r.held))
-	}
-	return want
+	return r.bound(want)
 }
 
 func (r *Reach) measure(t *Site, p *Pool, of Wanting) {
-	*r = Reach{queues: make([]bool, len(t.Version.Queues)), bounded: true}
+	*r = Reach{room: newRoom(t)}
 	for _, w := range of.Work {
 		if w.Waits <= 0 {
 			continue
@@ -90,14 +98,10 @@ func (r *Reach) measure(t *Site, p *Pool, of Wanting) {
 	}
 	id := t.Version.Tree.Nodes[of.Node].ID
 	for i, in := range r.queues {
-		if !in {
-			continue
+		if in {
+			r.add(t, i, id, "")
+			r.targets = r.targets || len(t.Queues[t.Version.Queues[i].ID].Targets) > 0
 		}
-		q := t.Queues[t.Version.Queues[i].ID]
-		r.targets = r.targets || len(q.Targets) > 0
-		u, limited := t.MostAt(q, id, "")
-		r.bounded = r.bounded && limited
-		r.cap += u
 	}
 	if r.targets {
 		r.measureClasses(t, of)
@@ -117,15 +121,12 @@ func (r *Reach) measureClasses(t *Site, of Wanting) {
 		}
 		c := &r.classes[w.Fit.ClassAt]
 		if c.queues == nil {
-			c.queues, c.bounded = make([]bool, len(r.queues)), true
+			*c = newRoom(t)
 		}
 		for i, fits := range w.Fit.Queues {
-			if !fits || !r.queues[i] || c.queues[i] {
-				continue
+			if fits && r.queues[i] && !c.queues[i] {
+				c.add(t, i, t.Version.Tree.Nodes[of.Node].ID, w.Fit.Class)
 			}
-			u, limited := t.MostAt(t.Queues[t.Version.Queues[i].ID], t.Version.Tree.Nodes[of.Node].ID, w.Fit.Class)
-			c.queues[i], c.bounded = true, c.bounded && limited
-			c.cap += u
 		}
 	}
 }

@@ -7,11 +7,10 @@ import (
 
 // adopt puts a version of the site in force, with the plans of this moment; what is ready and held stays.
 func (s *state) adopt(from books.Source) {
-	lags, debts := s.site.Lags(), s.site.Debts()
+	stood := s.site.Stood(nil)
 	s.served.RememberServed()
 	s.build(from)
-	s.site.RecallLags(lags)
-	s.site.RecallDebts(debts)
+	s.site.Remind(stood)
 }
 
 // build makes everything that follows from a version.

@@ -112,7 +112,7 @@ func (s *state) book(share shares.ShareID, key books.HeldKey, n books.HeldCount)
 		return
 	}
 	sh := s.words.shapes[key.Shape]
-	node, ok := s.site.Hold(books.Holding{Queue: q, Share: share, Class: sh.Class, Jobs: n.Jobs, Cores: n.Jobs * int64(sh.Need.Cores), Units: n.Units})
+	node, ok := s.site.Hold(q, share, &sh.Fit, n)
 	if sh.asked.Any() {
 		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, share, n.Jobs)
 	}

@@ -61,12 +61,12 @@ func (m *Machine) Apply(e entry.Entry) error {
 		if e.Site == nil {
 			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
 		}
-		from := m.site.Source()
+		from := m.site.Source
 		from.File = *e.Site
 		m.adopt(from)
 		err = m.sorts.claim(e)
 	case entry.Bounded:
-		from := m.site.Source()
+		from := m.site.Source
 		from.Targets = e.Targets
 		m.adopt(from)
 	case entry.Capped, entry.Reported, entry.Holed, entry.Owed:

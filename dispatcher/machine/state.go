@@ -113,7 +113,7 @@ func (s *state) tick(e entry.Tick) (later bool) {
 	}
 	s.site.Forgive(s.now)
 	if s.site.Due(s.now) {
-		s.adopt(s.site.Source())
+		s.adopt(s.site.Source)
 	}
 	return true
 }

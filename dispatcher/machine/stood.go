@@ -11,7 +11,7 @@ import (
 
 // Stood says what a machine that is made of tables lacks: one for each pool, and one without a pool for the rest.
 func (m *Machine) Stood() []entry.Stood {
-	return append(m.site.Stood(m.served), entry.Stood{Rest: &entry.Rest{PlansAt: m.site.At, Servings: m.served.N, Elders: m.elders.Save(),
+	return append(m.site.Stood(m.served.Kept()), entry.Stood{Rest: &entry.Rest{PlansAt: m.site.At, Servings: m.served.N, Elders: m.elders.Save(),
 		Waited: m.supplies.Waited(), Holes: m.holes.List()}})
 }
 
@@ -34,11 +34,15 @@ func (m *Machine) recall(list []entry.Stood) {
 	if rest != nil {
 		m.now = rest.PlansAt
 	}
-	m.build(m.site.Source())
+	m.build(m.site.Source)
 	m.now = now
 	m.site.Remind(list)
+	m.site.RemindTurns(list)
 	if rest != nil {
-		m.elders, m.holes = ready.Ages{Elders: rest.Elders}, books.HolesOf(rest.Holes)
+		m.elders, m.holes = ready.Ages{Elders: rest.Elders}, books.Holes{}
+		for _, h := range rest.Holes {
+			m.holes[h.Queue] = h
+		}
 		for _, w := range rest.Waited {
 			m.supplies.Remind(w)
 		}

@@ -183,7 +183,7 @@ func (s verbs) putElsewhere(of span, change func(*ready.Withdrawn)) error {
 func (s verbs) said(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Capped:
-		from := s.site.Source()
+		from := s.site.Source
 		from.Capped = &e
 		s.adopt(from)
 	case entry.Reported:

@@ -110,23 +110,18 @@ func (v View) Users(share shares.ShareID, pool string) (list []UserView) {
 	if !ok || v.state.leaves[leaf].users == nil {
 		return nil
 	}
-	for _, p := range v.state.site.Pools {
-		if p.Name != pool {
-			continue
+	p := v.state.site.Pool(pool)
+	if p == nil {
+		return nil
+	}
+	for name, u := range v.state.leaves[leaf].users.By {
+		w := UserView{Name: name, Held: u.Held[p], Served: u.Served[p]}
+		for _, b := range v.state.leaves[leaf].mine[u] {
+			w.Wants += shares.Units(b.Count()*int64(b.shape.Need.Cores)) * b.shape.Power[p]
 		}
-		for name, u := range v.state.leaves[leaf].users.By {
-			list = append(list, UserView{Name: name, Held: u.Held[p], Served: u.Served[p], Wants: wantOf(v.state.leaves[leaf].mine[u], p)})
-		}
+		list = append(list, w)
 	}
 	return list
-}
-
-// wantOf is what ready jobs of buffers could use.
-func wantOf(buffers []*buffer, p *books.Pool) (units shares.Units) {
-	for _, b := range buffers {
-		units += shares.Units(b.Count()*int64(b.shape.Need.Cores)) * b.shape.Power[p]
-	}
-	return units
 }
 
 // AheadView counts jobs of the share of a Question.
