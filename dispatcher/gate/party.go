@@ -128,16 +128,13 @@ func (cs *Claims) AdmitsGang(g Gang, o resource.Offer) (devices []string, reason
 }
 
 // Pending are the units that the claims of a gang are to hold.
-func (g Gang) Pending() (units map[string]int64) {
-	seen := map[*claim]bool{}
+func (g Gang) Pending() map[string]int64 {
+	units, seen := map[string]int64{}, map[*claim]bool{}
 	for _, p := range g.Parties {
 		for _, c := range p.claims {
 			if c.State == resource.ClaimPending && !seen[c] {
 				seen[c] = true
 				for ref, n := range c.Template.Resources {
-					if units == nil {
-						units = map[string]int64{}
-					}
 					units[ref] += n
 				}
 			}

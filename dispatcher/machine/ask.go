@@ -85,10 +85,7 @@ type field struct {
 
 // Ask answers for each queue of a question; nil when the machine knows no such shape, or the share is no leaf.
 func (v View) Ask(q Question) (answers []Answer) {
-	a := asking{state: v.state, Question: &q, moment: q.At, fields: map[string]*field{}, passed: map[*group]bool{}}
-	if a.moment.Before(v.Now) {
-		a.moment = v.Now
-	}
+	a := asking{state: v.state, Question: &q, moment: later(q.At, v.Now), fields: map[string]*field{}, passed: map[*group]bool{}}
 	if a.own = a.bufferOf(q); a.own == nil {
 		return nil
 	}
@@ -206,15 +203,15 @@ func (a *asking) gather(r *round, f *field) {
 }
 
 func (a *asking) narrow(r *round) *narrow {
-	n := &narrow{leaves: map[int][]first{}}
+	n := &narrow{leaves: map[int][]choice{}}
 	for leaf := range a.leaves {
 		for _, b := range a.buffersOf(leaf) {
 			if job, ok := b.First(); ok && r.kind.runs(b.shape.outline) {
-				n.leaves[leaf] = append(n.leaves[leaf], first{b, job})
+				n.leaves[leaf] = append(n.leaves[leaf], r.choice(b, job))
 			}
 		}
 	}
-	n.leaves[a.own.leaf] = append(n.leaves[a.own.leaf], first{a.own, a.ownRange()})
+	n.leaves[a.own.leaf] = append(n.leaves[a.own.leaf], r.choice(a.own, a.ownRange()))
 	return n
 }
 

@@ -12,13 +12,13 @@ import (
 type choice struct {
 	buffer *buffer
 	job    ready.Range // Low is the job
-	turn   ready.Turn  // of its user in the pool, where the leaf gives turns to users; the stand is not set
+	turn   ready.Turn  // in the pool; of its user, where the leaf gives turns to users
 	remote bool        // it would rather run elsewhere
 }
 
 // choice is the first job of a buffer.
 func (r *round) choice(b *buffer, first ready.Range) choice {
-	return choice{buffer: b, job: first, turn: b.turn(r.queue.Home, ready.Stand{}), remote: r.remote(b, first, r.queue)}
+	return choice{buffer: b, job: first, turn: b.user.TurnIn(r.queue.Home, first.Stand()), remote: r.remote(b, first, r.queue)}
 }
 
 // best is the job that the leaf gives: of the user who holds least where it gives turns to users, then the earliest, or the
@@ -26,6 +26,9 @@ func (r *round) choice(b *buffer, first ready.Range) choice {
 // none is left, in is what stands in the way, or nothing if the leaf has no job after all. A leaf that is due by a floor
 // gives a job of its class.
 func (r *round) best(d due) (found choice, in obstacle) {
+	if r.narrow != nil {
+		return r.bestAmong(d)
+	}
 	by := r.leafOrder(d.leaf)
 	for _, g := range r.leaves[d.leaf].groups {
 		if !r.kind.runs(g.outline) || !d.takes(g.outline) {
@@ -84,7 +87,7 @@ func (c *choice) meet(other choice, by leafOrder) {
 		*c = other
 		return
 	}
-	order := other.turn.Compare(c.turn) // whatever their first jobs are
+	order := other.turn.CompareUsers(c.turn) // whatever their first jobs are
 	if order == 0 && by.wide {
 		order = cmp.Compare(c.buffer.shape.Need.Cores, other.buffer.shape.Need.Cores)
 	}

@@ -76,7 +76,7 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 	if h := g.heads[key]; h != nil {
 		return h
 	}
-	h := &heads{Supplies: k.state.supplies.Supplies, Turn: func(b *buffer) ready.Turn { return b.turn(key.pool, b.first()) }}
+	h := &heads{Supplies: k.state.supplies.Supplies, Turn: func(b *buffer) ready.Turn { return b.user.TurnIn(key.pool, b.first()) }}
 	if key.queue != nil {
 		h.Queue = &key.queue.Queue
 	}

@@ -25,9 +25,7 @@ func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
 	if q == nil {
 		return Look{Lacked: Refusal{Gate: gate.Site}}
 	}
-	if m.supplies.Moment = p.At; m.supplies.Moment.Before(m.now) {
-		m.supplies.Moment = m.now
-	}
+	m.supplies.Moment = later(p.At, m.now)
 	left := job.RoomOf(p.Slot, q.Queue)
 	for _, g := range had {
 		if sh := m.words.shapes[g.Shape]; sh != nil {
@@ -109,24 +107,18 @@ type Skipped struct {
 const mostSkipped = 8
 
 // contest compares the leaf that comes first with the one that would without it, and says which stood before it and did not contend.
-func (r *round) contest(first due, offered shares.Units, contenders *shares.Contenders) Contest {
-	book, c := r.queue.Home.Book, Contest{Rule: "share", Round: offered, Candidates: contenders.Len()}
-	c.Contest, _ = book.Contest(offered, contenders)
-	c.Skipped = r.kind.skipped(c.Winner, contenders, &c)
+func (r *round) contest(first due) Contest {
+	book, c := r.queue.Home.Book, Contest{Rule: first.rule(), Round: r.offered, Candidates: r.set.Len()}
+	c.Contest, _ = book.Contest(r.offered, r.set)
+	c.Skipped = r.kind.skipped(c.Winner, r.set, &c)
 	if won := c.Winner; first.leaf != won { // the tree says another one, which comes second
 		var two shares.Contenders
 		book.Contend(&two, first.leaf, true)
 		book.Contend(&two, won, true)
-		if c.Contest, _ = book.Contest(offered, &two); c.Winner == won {
+		if c.Contest, _ = book.Contest(r.offered, &two); c.Winner == won {
 			c.Deficit, c.RunnerUpDeficit = c.RunnerUpDeficit, c.Deficit
 		}
 		c.Winner, c.RunnerUp = first.leaf, won
-	}
-	switch {
-	case first.owed:
-		c.Rule = "owed"
-	case first.floor != nil:
-		c.Rule = "floor"
 	}
 	c.Trail = book.Trail(c.Winner, nil)
 	return c

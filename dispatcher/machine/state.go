@@ -117,3 +117,10 @@ func (s *state) tick(e entry.Tick) (later bool) {
 	}
 	return true
 }
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

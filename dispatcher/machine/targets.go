@@ -21,6 +21,17 @@ func (d due) class() string {
 	return d.floor.Class
 }
 
+// rule is why it comes first.
+func (d due) rule() string {
+	switch {
+	case d.owed:
+		return "owed"
+	case d.floor != nil:
+		return "floor"
+	}
+	return "share"
+}
+
 // takes says whether it is for jobs of an outline.
 func (d due) takes(o *outline) bool { return d.class() == "" || o.Class == d.class() }
 
@@ -30,7 +41,7 @@ func (r *round) offersTo(d due) bool {
 	case d.class() == "":
 		return true
 	case r.narrow != nil:
-		return slices.ContainsFunc(r.narrow.leaves[d.leaf], func(f first) bool { return d.takes(f.buffer.shape.outline) })
+		return slices.ContainsFunc(r.narrow.leaves[d.leaf], func(c choice) bool { return d.takes(c.buffer.shape.outline) })
 	}
 	return slices.ContainsFunc(r.leaves[d.leaf].groups, func(g *group) bool {
 		return d.takes(g.outline) && r.kind.runs(g.outline) && r.kind.has(g)

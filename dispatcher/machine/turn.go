@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
-	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -106,6 +105,3 @@ func (s turns) holdUser(l *leaf, u *books.User, p *books.Pool, units shares.Unit
 		}
 	}
 }
-
-// turn is the place in a pool of a buffer whose first job stands there.
-func (b *buffer) turn(p *books.Pool, first ready.Stand) ready.Turn { return b.user.TurnIn(p, first) }

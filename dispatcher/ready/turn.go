@@ -20,14 +20,19 @@ type Turn struct {
 	Stand
 }
 
-// Compare goes by what is held and who was served, whatever the first jobs are.
-func (a Turn) Compare(b Turn) int {
+// CompareUsers goes by what is held and who was served, whatever the first jobs are.
+func (a Turn) CompareUsers(b Turn) int {
 	return cmp.Or(cmp.Compare(a.Held, b.Held), cmp.Compare(a.Served, b.Served))
+}
+
+// Compare is below 0 if a comes first.
+func (a Turn) Compare(b Turn) int {
+	return cmp.Or(a.CompareUsers(b), cmp.Compare(a.Place, b.Place), cmp.Compare(a.ID, b.ID))
 }
 
 // Before says whether a comes first.
 func (a Turn) Before(b Turn) bool {
-	c := a.Compare(b)
+	c := a.CompareUsers(b)
 	return c < 0 || c == 0 && a.Stand.Before(b.Stand)
 }
 
