@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"slices"
+
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
@@ -22,9 +24,9 @@ func (s *state) build(from books.Source) {
 	turns{s}.splitUsers()
 	s.kinds.forgetKinds()
 	s.making.passed = nil
-	s.sorts.bays, s.sorts.open = map[resource.Place]*bay{}, map[*buffer]struct{}{}
+	s.sorts.bays, s.sorts.open = map[resource.Place][]*buffer{}, map[*buffer]struct{}{}
 	s.words.at, s.words.guestsAt = make([][]*outline, len(from.File.Queues)), make([][]*outline, len(from.File.Queues))
-	for o := range s.words.outlinesAll() {
+	for _, o := range slices.Concat(s.words.byAt, s.words.guests) {
 		s.words.place(o)
 	}
 	for each := range s.ready.Buffers() {

@@ -153,24 +153,12 @@ func (a *asking) at(q *books.Queue) (out Answer) {
 
 // round is that of a pull at a queue. Queues that are alike have the same field.
 func (a *asking) round(q *books.Queue, left job.Room) (*round, *field) {
-	c := &kind{state: a.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: make(bits, (len(a.words.byAt)+63)/64)}
-	if a.kinds.apart(q) {
-		c.at = q
-	}
-	for _, o := range a.words.at[q.Pos] {
-		if !left.Fits(o.Need) {
-			continue
-		}
-		if l, _ := q.Full(o.Need.Cores); l == nil {
-			c.shapes[o.at>>6] |= 1 << (o.at & 63)
-		}
-	}
-	r := &round{state: a.state, pull: &Pull{Queue: q.ID, Until: a.moment}, queue: q, left: left, most: 1, kind: c, decision: &Decision{}}
-	key := append([]byte(q.Home.Name), 0)
-	key = binary.LittleEndian.AppendUint64(key, uint64(q.CorePowerMilli))
+	r := &round{state: a.state, pull: &Pull{Queue: q.ID, Until: a.moment}, queue: q, left: left, most: 1, decision: &Decision{}, asked: true}
+	in, _ := a.kinds.runnable(r, nil)
+	r.kind = a.kinds.newKind(q, in)
+	key := a.kinds.key(q, in, nil)
 	key = binary.LittleEndian.AppendUint64(key, uint64(left.Offered(q.Queue, 1)))
-	key = c.shapes.key(binary.LittleEndian.AppendUint32(key, q.Policy.Key()))
-	if c.at != nil || len(q.Floors) > 0 {
+	if r.kind.at != nil || len(q.Floors) > 0 {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
 	f := a.fields[string(key)]

@@ -97,10 +97,11 @@ func (s *state) hang(b *buffer) {
 		b.group.plain = b
 	}
 	s.supplies.recountWanted(b, false)
-	if !b.shape.guest {
+	if b.shape.guest {
+		s.sorts.follow(b)
+	} else {
 		b.shape.buffers, b.group.buffers = append(b.shape.buffers, b), append(b.group.buffers, b)
 	}
-	s.sorts.follow(b)
 	s.touch(node, true)
 	s.check(b)
 }
@@ -192,7 +193,11 @@ func (so *sorts) put(e entry.Enqueued, made bool) error {
 	log, whole := ready.Key{Share: e.Share, Shape: e.Shape}, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
 	if so.aside.Pauses(e.Task) {
 		if made {
-			so.madePaused(log, whole.Jobs())
+			b, err := so.buffer(log)
+			if err != nil {
+				return err
+			}
+			so.made(b, whole.Jobs())
 		}
 		return so.aside.Paused.Put(log, e.User, whole)
 	}

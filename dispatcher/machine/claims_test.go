@@ -300,7 +300,7 @@ func (w *world) checkReady(t *rapid.T) {
 		}
 	}
 	for at, of := range m.sorts.bays {
-		if len(of.buffers) == 0 {
+		if len(of) == 0 {
 			t.Fatalf("nothing is bound to %v", at)
 		}
 	}

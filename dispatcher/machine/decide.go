@@ -68,6 +68,7 @@ type round struct {
 	reserved map[int]bool    // pulls that wait for the gang for which the node is held, by Decision.To
 	entered  []int           // leaves that contend for these alone
 	looks    bool            // nothing is given
+	asked    bool            // it is that of a question, whose slot has whatever claims ask for
 }
 
 // mostRounds bounds how often a decision asks again those whom resources keep back.

@@ -49,26 +49,37 @@ type bits []uint64
 
 func (b bits) has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 == 1 }
 
-func (b bits) key(to []byte) []byte {
-	for _, word := range b {
-		to = binary.LittleEndian.AppendUint64(to, word)
-	}
-	return to
-}
-
 // kindOf is the kind of a slot: what may run there, has room, and that queue and pool admit. Where one of these two limits
 // stands in the way of jobs that are ready it is the refusal.
 func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
-	s, p, q, left := k.state, r.pull, r.queue, r.left
-	in := k.scratch.shapes[:0]
-	for range (len(s.words.byAt) + 63) / 64 {
+	in, refusal := k.runnable(r, k.scratch.shapes[:0])
+	key := k.key(r.queue, in, k.scratch.key[:0])
+	k.scratch.shapes, k.scratch.key = in, key
+	if c = k.by[string(key)]; c == nil {
+		if len(k.all) >= max(mostKinds, 2*len(k.state.site.Queues)) {
+			k.forgetKinds()
+		}
+		k.made++
+		c = k.newKind(r.queue, slices.Clone(in))
+		k.by[string(key)], k.all = c, append(k.all, c)
+		for _, leaf := range k.state.site.Version.Tree.Leaves() {
+			c.review(leaf)
+		}
+	}
+	return c, refusal
+}
+
+// runnable adds the outlines that the slot may run and has room for.
+func (k *kinds) runnable(r *round, in bits) (bits, Refusal) {
+	var refusal Refusal
+	for range (len(k.state.words.byAt) + 63) / 64 {
 		in = append(in, 0)
 	}
-	for _, o := range k.outlinesFor(p, q) {
-		if !left.Fits(o.Need) || !p.Only.Takes(o.Need.Label) || o.Need.Claims != nil && !o.Need.Claims.MetBy(r.offer()) {
+	for _, o := range k.outlinesFor(r.pull, r.queue) {
+		if !r.left.Fits(o.Need) || !r.pull.Only.Takes(o.Need.Label) || o.Need.Claims != nil && !r.asked && !o.Need.Claims.MetBy(r.offer()) {
 			continue
 		}
-		if l, units := q.Full(o.Need.Cores); l != nil {
+		if l, units := r.queue.Full(o.Need.Cores); l != nil {
 			if o.anyOpen() {
 				refusal = l.Refuses(units)
 			}
@@ -76,22 +87,21 @@ func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
 		}
 		in[o.at>>6] |= 1 << (o.at & 63)
 	}
-	k.scratch.shapes = in
-	key := append(k.scratch.key[:0], q.Home.Name...)
-	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
-	key = in.key(binary.LittleEndian.AppendUint32(key, q.Policy.Key()))
+	return in, refusal
+}
+
+// key tells kinds apart.
+func (k *kinds) key(q *books.Queue, in bits, to []byte) []byte {
+	to = append(append(to, q.Home.Name...), 0)
+	to = binary.LittleEndian.AppendUint64(to, uint64(q.CorePowerMilli))
+	to = binary.LittleEndian.AppendUint32(to, q.Policy.Key())
+	for _, word := range in {
+		to = binary.LittleEndian.AppendUint64(to, word)
+	}
 	if k.apart(q) {
-		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
+		to = binary.LittleEndian.AppendUint32(to, uint32(q.ID))
 	}
-	k.scratch.key = key
-	if c = k.by[string(key)]; c == nil {
-		c = k.newKind(q, in)
-		k.by[string(key)], k.all = c, append(k.all, c)
-		for _, leaf := range s.site.Version.Tree.Leaves() {
-			c.review(leaf)
-		}
-	}
-	return c, refusal
+	return to
 }
 
 // outlinesFor lists those that may run at the queue; with labels of its own a slot may fit more.
@@ -117,12 +127,7 @@ func (o *outline) anyOpen() bool {
 
 // newKind is a kind for which nobody contends yet.
 func (k *kinds) newKind(q *books.Queue, in bits) *kind {
-	s := k.state
-	if len(k.all) >= max(mostKinds, 2*len(s.site.Queues)) {
-		k.forgetKinds()
-	}
-	k.made++
-	c := &kind{state: s, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
+	c := &kind{state: k.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: in,
 		barred: map[int][]*books.Limit{}, refused: map[int]obstacle{}, starved: map[int]gate.Gate{}, eased: q.Home.Eased}
 	if k.apart(q) {
 		c.at = q

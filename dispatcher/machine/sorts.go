@@ -2,7 +2,6 @@ package machine
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -20,8 +19,8 @@ import (
 // now (gate.Sort). All of a decision takes variants for shapes like others. Variants are never in the log.
 type sorts struct {
 	*state
-	bays  map[resource.Place]*bay // of guests: jobs that claims bind to a node,
-	open  map[*buffer]struct{}    // and jobs that start as a gang
+	bays  map[resource.Place][]*buffer // of guests: jobs that claims bind to a node,
+	open  map[*buffer]struct{}         // and jobs that start as a gang
 	nodes *gate.Nodes
 	spent []*buffer // that have no job any more, and are dropped when the entry is applied
 }
@@ -75,19 +74,6 @@ func (ws *words) variant(id int32, sort *gate.Sort) int32 {
 
 // passes says whether a shape goes with its last job: there may be one for every node, or for every claim.
 func (sh *shape) passes() bool { return sh.base != nil && (sh.guest || sh.sort.Limited()) }
-
-// outlinesAll are all outlines, those of guests too.
-func (ws *words) outlinesAll() iter.Seq[*outline] {
-	return func(yield func(*outline) bool) {
-		for _, list := range [2][]*outline{ws.byAt, ws.guests} {
-			for _, o := range list {
-				if !yield(o) {
-					return
-				}
-			}
-		}
-	}
-}
 
 // log is the share and shape that the log knows the jobs of a buffer by.
 func (b *buffer) log() ready.Key {
