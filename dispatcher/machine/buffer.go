@@ -142,25 +142,25 @@ func (s *state) changed(b *buffer, granted bool) {
 func (s *state) enqueue(e entry.Enqueued) error {
 	switch {
 	case e.High < e.Low:
-		return fmt.Errorf("enqueued: jobs %d to %d: want the lower id first", e.Low, e.High)
+		return fmt.Errorf("jobs %d to %d: want the lower id first", e.Low, e.High)
 	case s.words.shapes[e.Shape] == nil:
-		return fmt.Errorf("enqueued: shape %d is not known", e.Shape)
+		return fmt.Errorf("shape %d is not known", e.Shape)
 	case e.Attempt > 1:
 		for _, w := range s.aside.Return(e.Task, e.Low, e.High, e.Attempt) {
 			part := e
 			part.Low, part.High, part.Share, part.Place = w.Low, w.High, w.Key.Share, w.Place
 			if err := s.sorts.put(part, false); err != nil {
-				return fmt.Errorf("enqueued: %w", err)
+				return err
 			}
 		}
 		s.eased++
 		return nil
 	}
 	if err := s.fresh(e); err != nil {
-		return fmt.Errorf("enqueued: %w", err)
+		return err
 	}
 	if err := s.sorts.put(e, true); err != nil {
-		return fmt.Errorf("enqueued: %w", err)
+		return err
 	}
 	s.leases.Made(e.Task, e.Low, e.High)
 	s.elders.Saw(e.High)
@@ -215,7 +215,7 @@ func (so *sorts) put(e entry.Enqueued, made bool) error {
 func (s *state) expect(e entry.Expected) error {
 	b, err := s.buffer(ready.Key{Share: e.Share, Shape: e.Shape})
 	if err != nil {
-		return fmt.Errorf("expected: %w", err)
+		return err
 	}
 	if e.More {
 		e.Jobs += b.expected

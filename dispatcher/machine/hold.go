@@ -14,34 +14,34 @@ import (
 // grant gives a ready job a lease.
 func (s *state) grant(e entry.Granted) error {
 	if l := s.leases.Run(e.Job); l != nil {
-		return fmt.Errorf("granted: job %d has attempt %d already", e.Job, l.Attempt)
+		return fmt.Errorf("job %d has attempt %d already", e.Job, l.Attempt)
 	}
 	log, party := ready.Key{Share: e.Share, Shape: e.Shape}, s.claims.Of(e.Job)
 	if s.words.shapes[e.Shape] == nil {
-		return fmt.Errorf("granted: shape %d is not known", e.Shape)
+		return fmt.Errorf("shape %d is not known", e.Shape)
 	}
 	user, _ := s.ready.User(e.Task)
 	key := s.sorts.keyOf(log, party, user)
 	b := s.buffers[key]
 	if b == nil {
-		return fmt.Errorf("granted: job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
+		return fmt.Errorf("job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
 	}
 	r, ok := s.ready.Take(key, e.Place, e.Job)
 	switch {
 	case !ok:
-		return fmt.Errorf("granted: job %d of share %d and shape %d is not ready at place %d", e.Job, e.Share, e.Shape, e.Place)
+		return fmt.Errorf("job %d of share %d and shape %d is not ready at place %d", e.Job, e.Share, e.Shape, e.Place)
 	case r.Task != e.Task || r.Attempt != e.Attempt:
 		if err := s.ready.Put(key, user, r); err != nil {
 			return err
 		}
-		return fmt.Errorf("granted: job %d is ready as attempt %d of task %d, not %d of %d", e.Job, r.Attempt, r.Task, e.Attempt, e.Task)
+		return fmt.Errorf("job %d is ready as attempt %d of task %d, not %d of %d", e.Job, r.Attempt, r.Task, e.Attempt, e.Task)
 	}
 	fx, err := s.claims.Granted(gate.Grant{Job: e.Job, Place: s.sorts.place(e.Queue, e.Node), Queue: e.Queue, Share: e.Share})
 	if err != nil {
 		if back := s.ready.Put(key, user, r); back != nil {
 			return back
 		}
-		return fmt.Errorf("granted: job %d: %w", e.Job, err)
+		return fmt.Errorf("job %d: %w", e.Job, err)
 	}
 	if party != nil {
 		party.Count(log, -1)
@@ -67,15 +67,15 @@ func (s *state) grant(e entry.Granted) error {
 func (s *state) end(e entry.Ended) error {
 	l, err := s.leases.Attempt(e.Job, e.Attempt)
 	if err != nil {
-		return fmt.Errorf("ended: %w", err)
+		return err
 	}
 	if !e.Next.Final() && s.leases.Killed(e.Job) {
-		return fmt.Errorf("ended: job %d was killed, want an end that is final, not %q", e.Job, e.Next)
+		return fmt.Errorf("job %d was killed, want an end that is final, not %q", e.Job, e.Next)
 	}
 	back := entry.Enqueued{Task: l.Task, Share: l.Home, Shape: l.Shape, Place: l.Place, Low: e.Job, High: e.Job, Attempt: l.Attempt + 1, User: s.leases.User(l)}
 	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: !e.Next.Final()})
 	if err != nil {
-		return fmt.Errorf("ended: %w", err)
+		return err
 	}
 	s.hold(l.Share, l, -1)
 	s.leases.Drop(l)
@@ -87,22 +87,25 @@ func (s *state) end(e entry.Ended) error {
 		err = s.aside.Waiting.Put(ready.Key{Share: back.Share, Shape: back.Shape}, back.User,
 			ready.Range{Place: back.Place, Low: e.Job, High: e.Job, Task: back.Task, Attempt: back.Attempt})
 	}
-	if err != nil {
-		return fmt.Errorf("ended: %w", err)
-	}
 	s.eased++
-	return nil
+	return err
 }
 
 // hold counts jobs of a lease that begin or cease to hold units.
 func (s *state) hold(share shares.ShareID, l *running.Run, jobs int64) {
+	key, n := s.countHeld(share, l, jobs)
+	s.book(share, key, n)
+}
+
+// countHeld counts them whatever the site is.
+func (s *state) countHeld(share shares.ShareID, l *running.Run, jobs int64) (books.HeldKey, books.HeldCount) {
 	key := books.HeldKey{Shape: l.Shape, Queue: l.Queue}
 	if s.givesTurns(share) {
 		key.User = s.leases.User(l)
 	}
 	n := books.HeldCount{Jobs: jobs, Units: shares.Units(jobs) * l.Units, Class: s.words.shapes[l.Shape].ClassAt}
 	s.held.Add(share, key, n)
-	s.book(share, key, n)
+	return key, n
 }
 
 // book counts held units at queue, pool, leaf, user and resources of the present site.

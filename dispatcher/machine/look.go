@@ -48,8 +48,8 @@ func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
 // Walltime returns the shortest walltime of a slot that runs the same jobs as the one that is given; 0 stays 0. Slots that state what is
 // left of their life are alike by it.
 func (m *Machine) Walltime(seconds int64) (least int64) {
-	for key := range m.words.outlines {
-		if w := m.words.outlines[key].Need.WalltimeS; w <= seconds {
+	for _, o := range m.words.outlines {
+		if w := o.Need.WalltimeS; w <= seconds {
 			least = max(least, w)
 		}
 	}

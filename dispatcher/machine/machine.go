@@ -40,21 +40,21 @@ func (m *Machine) Apply(e entry.Entry) error {
 	var err error
 	switch e := e.(type) {
 	case entry.Enqueued:
-		err = m.enqueue(e)
+		err = named("enqueued", m.enqueue(e))
 	case entry.Granted:
-		err = m.grant(e)
+		err = named("granted", m.grant(e))
 	case entry.Started:
-		err = m.leases.Start(e, m.now)
+		err = named("started", m.leases.Start(e, m.now))
 	case entry.Lasting: // its leader counts the time
 		_, err = m.leases.Attempt(e.Job, e.Attempt)
 	case entry.Ended:
-		err = m.end(e)
+		err = named("ended", m.end(e))
 	case entry.Revoked:
-		err = m.leases.Revoke(e)
+		err = named("revoked", m.leases.Revoke(e))
 	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
 		err = verbs{m.state}.verb(e)
 	case entry.Expected:
-		err = m.expect(e)
+		err = named("expected", m.expect(e))
 	case entry.Shaped:
 		err = m.know(e)
 	case entry.Adopted:
@@ -84,6 +84,14 @@ func (m *Machine) Apply(e entry.Entry) error {
 	case entry.Leader, entry.Asked, entry.Wished, entry.Heard:
 	default:
 		err = fmt.Errorf("%T: this version has no such entry", e)
+	}
+	return err
+}
+
+// named says what an error is about.
+func named(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
 	}
 	return err
 }

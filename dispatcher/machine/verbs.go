@@ -16,33 +16,27 @@ type verbs struct{ *state }
 
 // verb follows what people and rules want of jobs.
 func (s verbs) verb(e entry.Entry) error {
-	low, high := int64(0), int64(0)
+	var low, high int64
+	var do func() error
 	switch e := e.(type) {
 	case entry.Paused:
 		s.pause(e.Task)
+		return nil
 	case entry.Resumed:
 		return s.resume(e.Task)
 	case entry.Killed:
-		if low, high = e.Low, e.High; low <= high {
-			return s.kill(e)
-		}
+		low, high, do = e.Low, e.High, func() error { return s.kill(e) }
 	case entry.Closed:
-		if low, high = e.Low, e.High; low <= high {
-			return s.over(s.aside.Waiting.Withdraw(e.Task, low, high))
-		}
+		low, high, do = e.Low, e.High, func() error { return s.over(s.aside.Waiting.Withdraw(e.Task, e.Low, e.High)) }
 	case entry.Placed:
-		if low, high = e.Low, e.High; low <= high {
-			return s.place(e)
-		}
+		low, high, do = e.Low, e.High, func() error { return s.place(e) }
 	case entry.Moved:
-		if low, high = e.Low, e.High; low <= high {
-			return s.moveJobs(e)
-		}
+		low, high, do = e.Low, e.High, func() error { return s.moveJobs(e) }
 	}
 	if high < low {
 		return fmt.Errorf("%T: jobs %d to %d: want the lower id first", e, low, high)
 	}
-	return nil
+	return do()
 }
 
 // takeOut has jobs of a task be ready no more. It returns where they were, by share and shape of the log.
@@ -122,7 +116,7 @@ func (s verbs) place(e entry.Placed) error {
 	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		s.leases.Run(job).Place = e.Place
 	}
-	return s.putElsewhere(span{e.Task, e.Low, e.High}, func(w *ready.Withdrawn) { w.Place = e.Place })
+	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Withdrawn) { w.Place = e.Place })
 }
 
 // moveJobs has jobs count for another share.
@@ -138,7 +132,7 @@ func (s verbs) moveJobs(e entry.Moved) error {
 			s.charge(job, l, e.Share)
 		}
 	}
-	return s.putElsewhere(span{e.Task, e.Low, e.High}, func(w *ready.Withdrawn) {
+	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Withdrawn) {
 		if moves(w.Share) {
 			w.Share, w.Place = e.Share, e.Place
 		}
@@ -156,22 +150,19 @@ func (s verbs) charge(job int64, l *running.Run, to shares.ShareID) {
 	s.sorts.turn(s.claims.Recharged(job, to))
 }
 
-// span is jobs of a task with ids from low to high.
-type span struct{ task, low, high int64 }
-
 // putElsewhere changes where jobs without a lease stand.
-func (s verbs) putElsewhere(of span, change func(*ready.Withdrawn)) error {
+func (s verbs) putElsewhere(task, low, high int64, change func(*ready.Withdrawn)) error {
 	for _, set := range [2]*ready.Set{s.aside.Paused, s.aside.Waiting} {
-		user, _ := set.User(of.task)
-		for _, w := range set.Withdraw(of.task, of.low, of.high) {
+		user, _ := set.User(task)
+		for _, w := range set.Withdraw(task, low, high) {
 			change(&w)
 			if err := set.Put(w.Key, user, w.Range); err != nil {
 				return err
 			}
 		}
 	}
-	user, _ := s.ready.User(of.task)
-	list := s.takeOut(of.task, of.low, of.high)
+	user, _ := s.ready.User(task)
+	list := s.takeOut(task, low, high)
 	for i := range list {
 		change(&list[i])
 	}

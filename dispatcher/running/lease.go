@@ -173,20 +173,19 @@ func (ls *Leases) Drop(l *Run) {
 // Start notes that the pilot runs the attempt from now on.
 func (ls *Leases) Start(e entry.Started, now time.Time) error {
 	l, err := ls.Attempt(e.Job, e.Attempt)
-	if err != nil {
-		return fmt.Errorf("started: %w", err)
+	if err == nil {
+		l.started, l.since = true, now.UnixMilli()
 	}
-	l.started, l.since = true, now.UnixMilli()
-	return nil
+	return err
 }
 
 // Revoke orders that an attempt ends.
 func (ls *Leases) Revoke(e entry.Revoked) error {
-	if _, err := ls.Attempt(e.Job, e.Attempt); err != nil {
-		return fmt.Errorf("revoked: %w", err)
+	_, err := ls.Attempt(e.Job, e.Attempt)
+	if err == nil {
+		ls.orders[e.Job] = Order{e.Reason, e.GraceS}
 	}
-	ls.orders[e.Job] = Order{e.Reason, e.GraceS}
-	return nil
+	return err
 }
 
 // Many is how many there are.
@@ -312,4 +311,42 @@ func Nonce(seed int64, n int) int64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return int64(z ^ z>>31)
+}
+
+// names keeps each text once, as long as somebody has it.
+type names struct {
+	at   map[string]int32
+	all  []name
+	free []int32
+}
+
+type name struct {
+	text string
+	n    int
+	jobs []int64 // of a node: that run there
+}
+
+func newNames() names { return names{at: map[string]int32{}} }
+
+func (ns *names) keep(text string) int32 {
+	at, ok := ns.at[text]
+	if !ok {
+		if last := len(ns.free) - 1; last >= 0 {
+			at, ns.free = ns.free[last], ns.free[:last]
+		} else {
+			at, ns.all = int32(len(ns.all)), append(ns.all, name{})
+		}
+		ns.at[text], ns.all[at].text = at, text
+	}
+	ns.all[at].n++
+	return at
+}
+
+func (ns *names) drop(at int32) {
+	n := &ns.all[at]
+	if n.n--; n.n == 0 {
+		delete(ns.at, n.text)
+		*n = name{}
+		ns.free = append(ns.free, at)
+	}
 }
