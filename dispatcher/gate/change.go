@@ -11,17 +11,11 @@ import (
 
 // Effects are what follows from an entry for ready jobs and units.
 type Effects struct {
-	Moved   []Moved  // parties whose sort is another, in the order in which they were made
+	Moved   []*Party // whose sort is another, in the order in which they were made
 	Turned  []*Sort  // sorts that are full from now on, or are so no more
 	Charges []Charge // to take and to give back
 	Costs   bool     // what pending claims are to hold has changed
 	Fewer   bool     // a gang that waits has become smaller: those that are left may start
-}
-
-// Moved is a party that had another sort.
-type Moved struct {
-	Party *Party
-	From  *Sort // it may be of no party any more
 }
 
 // Charge is units that a claim takes when it is bound, or gives back.
@@ -114,7 +108,7 @@ func (ch *change) commit() Effects {
 	for _, p := range sorted(again) {
 		from := p.sort
 		if p.sort = ch.claims.sortOf(p); p.sort != from {
-			ch.fx.Moved = append(ch.fx.Moved, Moved{p, from})
+			ch.fx.Moved = append(ch.fx.Moved, p)
 		}
 		ch.claims.release(from)
 	}

@@ -41,7 +41,6 @@ type Payer struct{ SharingID, Label string }
 // Party is jobs of a task that hold the same claims.
 type Party struct {
 	SavedParty
-	Ready  []Ready // where ready ones are, see Count
 	claims []*claim
 	key    string
 	number int64

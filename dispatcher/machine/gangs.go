@@ -37,7 +37,7 @@ func (r gathering) gather() (verdict Verdict, decided bool) {
 	}
 	by := r.sorts.nodes.HeldFor(r.offer().Place, r.supplies.Moment)
 	if by != 0 {
-		if held, ok := r.claims.Gang(by); !ok {
+		if held, ok := r.claims.Gang(by, r.sorts.countReady); !ok {
 			r.sorts.nodes.LetGo(by)
 		} else if verdict, decided = r.try(held); decided {
 			return verdict, true
@@ -71,7 +71,7 @@ func (r gathering) candidates() (list []gangAt) {
 				if looked++; looked > gangsLooked || tried >= gangsTried || party == nil {
 					break
 				}
-				g, ok := r.claims.GangOf(ids.Low)
+				g, ok := r.claims.GangOf(ids.Low, r.sorts.countReady)
 				if !ok || seen[g.Claim] || g.Lacks != "" || !r.takesTask(r.pull, g.Task) {
 					continue
 				}
@@ -134,14 +134,10 @@ type member struct {
 func (so *sorts) members(g gate.Gang) (list []member) {
 	for _, p := range g.Parties {
 		user, _ := so.ready.User(p.Task)
-		for _, at := range p.Ready {
-			key := so.keyOf(at.Key, p, user)
-			for _, ids := range p.Spans {
-				for _, r := range so.ready.Within(key, p.Task, ids.Low, ids.High) {
-					for ; r.Low <= r.High; r.Low++ {
-						list = append(list, member{p, at.Key, r, so.words.shapes[at.Key.Shape], user})
-					}
-				}
+		for _, w := range so.readyOf(p) {
+			log := so.buffers[w.Key].log()
+			for r := w.Range; r.Low <= r.High; r.Low++ {
+				list = append(list, member{p, log, r, so.words.shapes[log.Shape], user})
 			}
 		}
 	}

@@ -43,9 +43,6 @@ func (s *state) grant(e entry.Granted) error {
 		}
 		return fmt.Errorf("job %d: %w", e.Job, err)
 	}
-	if party != nil {
-		party.Count(log, -1)
-	}
 	s.leases.Add(e, user, s.now)
 	s.holes.Given(e.Queue, s.now)
 	q := s.site.Queues[e.Queue]

@@ -112,9 +112,6 @@ func (so *sorts) putReady(log ready.Key, party *gate.Party, user string, r ready
 	if err != nil {
 		return err
 	}
-	if party != nil {
-		party.Count(log, r.Jobs())
-	}
 	if made {
 		so.made(b, r.Jobs())
 	}
@@ -147,14 +144,8 @@ func (so *sorts) place(queue shares.QueueID, node string) resource.Place {
 // turn follows what an entry has made of claims: ready jobs go to where they belong now, and units are charged.
 func (so *sorts) turn(fx gate.Effects) {
 	so.charge(&fx)
-	for _, m := range fx.Moved {
-		user, _ := so.ready.User(m.Party.Task)
-		for _, r := range m.Party.Ready {
-			to := so.keyOf(r.Key, m.Party, user)
-			from := to
-			from.Shape = so.words.variant(r.Key.Shape, m.From)
-			so.move(m.Party, from, to)
-		}
+	for _, p := range fx.Moved {
+		so.move(p)
 	}
 	for _, sort := range fx.Turned {
 		for _, sh := range so.words.bySort[sort.Text()] {
@@ -183,20 +174,34 @@ func (so *sorts) charge(fx *gate.Effects) {
 	fx.Charges = nil
 }
 
-// move puts the ready jobs of a party from one buffer into another.
-func (so *sorts) move(p *gate.Party, from, to ready.Key) {
-	if from == to {
-		return
+// move puts the ready jobs of a party where its claims have them now.
+func (so *sorts) move(p *gate.Party) {
+	user, _ := so.ready.User(p.Task)
+	for _, w := range so.readyOf(p) {
+		from := so.buffers[w.Key]
+		to, err := so.buffer(so.keyOf(from.log(), p, user))
+		if err != nil {
+			panic(err) // the variant was just made
+		}
+		so.ready.Move(p.Task, w.Key, to.Key(), w.Low, w.High)
+		so.changed(from, false)
+		so.changed(to, false)
 	}
-	b, err := so.buffer(to)
-	if err != nil {
-		panic(err) // the variant was just made
-	}
+}
+
+// readyOf are the jobs of a party that are ready.
+func (so *sorts) readyOf(p *gate.Party) (list []ready.Withdrawn) {
 	for _, ids := range p.Spans {
-		so.ready.Move(p.Task, from, to, ids.Low, ids.High)
+		list = append(list, so.ready.Within(p.Task, ids.Low, ids.High)...)
 	}
-	so.changed(so.buffers[from], false)
-	so.changed(b, false)
+	return list
+}
+
+func (so *sorts) countReady(p *gate.Party) (n int64) {
+	for _, w := range so.readyOf(p) {
+		n += w.Jobs()
+	}
+	return n
 }
 
 // sweep drops the buffers that have no job any more whose shape goes with them.

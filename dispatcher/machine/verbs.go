@@ -45,11 +45,6 @@ func (s verbs) takeOut(task, low, high int64) []ready.Withdrawn {
 	for i, w := range list {
 		b := s.buffers[w.Key]
 		list[i].Key = b.log()
-		for ids, party := range s.claims.Split(w.Low, w.High) {
-			if party != nil {
-				party.Count(b.log(), ids.Low-ids.High-1)
-			}
-		}
 		if i+1 == len(list) || list[i+1].Key != w.Key {
 			s.changed(b, false)
 		}

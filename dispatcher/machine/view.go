@@ -222,4 +222,6 @@ func (v View) GangWhys(claim int64) map[resource.Place]string { return v.state.s
 func (v View) GangHolds(now time.Time) []gate.NodeHold { return v.state.sorts.nodes.Held(now) }
 
 // Gang is that of a claim; false if it is over, or has started.
-func (v View) Gang(claim int64) (gate.Gang, bool) { return v.state.claims.Gang(claim) }
+func (v View) Gang(claim int64) (gate.Gang, bool) {
+	return v.state.claims.Gang(claim, v.state.sorts.countReady)
+}

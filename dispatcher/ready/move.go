@@ -61,16 +61,6 @@ func (s *Set) pieces(id, low, high int64) (list []piece) {
 	return list
 }
 
-// Within are the ready jobs of a task in one buffer with ids from low to high, in the order of their ids.
-func (s *Set) Within(key Key, id, low, high int64) (list []Range) {
-	for _, part := range s.pieces(id, low, high) {
-		if part.of.in.key == key {
-			list = append(list, part.Range)
-		}
-	}
-	return list
-}
-
 // Move puts the ready jobs of a task with ids from low to high from one buffer into another.
 func (s *Set) Move(id int64, from, to Key, low, high int64) {
 	if from == to {
@@ -88,10 +78,18 @@ func (s *Set) Move(id int64, from, to Key, low, high int64) {
 	}
 }
 
-// Withdrawn is jobs that are ready no more.
+// Withdrawn is jobs of a buffer: that are ready, or are so no more.
 type Withdrawn struct {
 	Key
 	Range
+}
+
+// Within are the ready jobs of a task with ids from low to high, in the order of their ids.
+func (s *Set) Within(id, low, high int64) (list []Withdrawn) {
+	for _, part := range s.pieces(id, low, high) {
+		list = append(list, Withdrawn{part.of.in.key, part.Range})
+	}
+	return list
 }
 
 // Withdraw takes all ready jobs of a task with ids from low to high out, and returns them in the order of their ids.
