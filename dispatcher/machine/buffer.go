@@ -147,9 +147,8 @@ func (s *state) enqueue(e entry.Enqueued) error {
 		return fmt.Errorf("shape %d is not known", e.Shape)
 	case e.Attempt > 1:
 		for _, w := range s.aside.Return(e.Task, e.Low, e.High, e.Attempt) {
-			part := e
-			part.Low, part.High, part.Share, part.Place = w.Low, w.High, w.Key.Share, w.Place
-			if err := s.sorts.put(part, false); err != nil {
+			w.Shape = e.Shape
+			if err := s.sorts.put(e.User, w, false); err != nil {
 				return err
 			}
 		}
@@ -159,7 +158,7 @@ func (s *state) enqueue(e entry.Enqueued) error {
 	if err := s.fresh(e); err != nil {
 		return err
 	}
-	if err := s.sorts.put(e, true); err != nil {
+	if err := s.sorts.put(e.User, jobsOf(e), true); err != nil {
 		return err
 	}
 	s.leases.Made(e.Task, e.Low, e.High)
@@ -176,37 +175,50 @@ func (s *state) fresh(e entry.Enqueued) error {
 	for id := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		return fmt.Errorf("job %d has a lease", id)
 	}
-	r := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task}
+	w := jobsOf(e)
 	for state, set := range map[string]*ready.Set{"is ready": s.ready, "is of a paused task": s.aside.Paused, "waits": s.aside.Waiting} {
-		if err := set.Clash(ready.Key{Share: e.Share, Shape: e.Shape}, r); err != nil {
+		if err := set.Clash(w.Key, w.Range); err != nil {
 			return fmt.Errorf("a job %s already: %w", state, err)
 		}
 	}
 	return nil
 }
 
+// jobsOf are those of an entry, by share and shape of the log.
+func jobsOf(e entry.Enqueued) ready.Withdrawn {
+	return ready.Withdrawn{Key: ready.Key{Share: e.Share, Shape: e.Shape},
+		Range: ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}}
+}
+
 // put puts jobs where their claims have them, or aside where their task is paused. made: for the first time.
-func (so *sorts) put(e entry.Enqueued, made bool) error {
-	if so.words.shapes[e.Shape] == nil {
-		return fmt.Errorf("shape %d is not known", e.Shape)
+func (so *sorts) put(user string, jobs ready.Withdrawn, made bool) error {
+	if so.words.shapes[jobs.Shape] == nil {
+		return fmt.Errorf("shape %d is not known", jobs.Shape)
 	}
-	log, whole := ready.Key{Share: e.Share, Shape: e.Shape}, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
-	if so.aside.Pauses(e.Task) {
+	if so.aside.Pauses(jobs.Task) {
 		if made {
-			b, err := so.buffer(log)
+			b, err := so.buffer(jobs.Key)
 			if err != nil {
 				return err
 			}
-			so.made(b, whole.Jobs())
+			so.made(b, jobs.Jobs())
 		}
-		return so.aside.Paused.Put(log, e.User, whole)
+		return so.aside.Paused.Put(jobs.Key, user, jobs.Range)
 	}
-	for ids, party := range so.claims.Split(e.Low, e.High) {
-		r := whole
-		r.Low, r.High = ids.Low, ids.High
-		if err := so.putReady(log, party, e.User, r, made); err != nil {
+	for ids, party := range so.claims.Split(jobs.Low, jobs.High) {
+		b, err := so.buffer(so.keyOf(jobs.Key, party, user))
+		if err != nil {
 			return err
 		}
+		r := jobs.Range
+		r.Low, r.High = ids.Low, ids.High
+		if err := so.ready.Put(b.Key(), user, r); err != nil {
+			return err
+		}
+		if made {
+			so.made(b, r.Jobs())
+		}
+		so.changed(b, false)
 	}
 	return nil
 }

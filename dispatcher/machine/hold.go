@@ -69,7 +69,8 @@ func (s *state) end(e entry.Ended) error {
 	if !e.Next.Final() && s.leases.Killed(e.Job) {
 		return fmt.Errorf("job %d was killed, want an end that is final, not %q", e.Job, e.Next)
 	}
-	back := entry.Enqueued{Task: l.Task, Share: l.Home, Shape: l.Shape, Place: l.Place, Low: e.Job, High: e.Job, Attempt: l.Attempt + 1, User: s.leases.User(l)}
+	user, back := s.leases.User(l), ready.Withdrawn{Key: ready.Key{Share: l.Home, Shape: l.Shape},
+		Range: ready.Range{Place: l.Place, Low: e.Job, High: e.Job, Task: l.Task, Attempt: l.Attempt + 1}}
 	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: !e.Next.Final()})
 	if err != nil {
 		return err
@@ -79,10 +80,9 @@ func (s *state) end(e entry.Ended) error {
 	s.sorts.turn(fx)
 	switch e.Next {
 	case entry.Again:
-		err = s.sorts.put(back, false)
+		err = s.sorts.put(user, back, false)
 	case entry.Waits:
-		err = s.aside.Waiting.Put(ready.Key{Share: back.Share, Shape: back.Shape}, back.User,
-			ready.Range{Place: back.Place, Low: e.Job, High: e.Job, Task: back.Task, Attempt: back.Attempt})
+		err = s.aside.Waiting.Put(back.Key, user, back.Range)
 	}
 	s.eased++
 	return err

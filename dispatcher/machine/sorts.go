@@ -103,22 +103,6 @@ func (s *state) inOrder() []*buffer {
 	})
 }
 
-// putReady makes jobs ready that hold the same claims. made: for the first time.
-func (so *sorts) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
-	b, err := so.buffer(so.keyOf(log, party, user))
-	if err == nil {
-		err = so.ready.Put(b.Key(), user, r)
-	}
-	if err != nil {
-		return err
-	}
-	if made {
-		so.made(b, r.Jobs())
-	}
-	so.changed(b, false)
-	return nil
-}
-
 // claim follows an entry about claims.
 func (so *sorts) claim(e entry.Entry) error {
 	fx, err := so.claims.Apply(e, func(id shares.QueueID) string { return so.place(id, "").Queue })

@@ -60,7 +60,7 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 			}
 			p.m.aside.Waiting.Withdraw(e.Ready.Task, r.Low, r.High)
 			p.m.aside.Waiting.Withdraw(-e.Ready.Task, r.Low, r.High)
-			if err := p.m.sorts.put(r, false); err != nil {
+			if err := p.m.sorts.put(r.User, jobsOf(r), false); err != nil {
 				t.Fatalf("%#v: %v", r, err)
 			}
 			p.m.elders.Saw(r.High)

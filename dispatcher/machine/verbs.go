@@ -56,8 +56,7 @@ func (s verbs) takeOut(task, low, high int64) []ready.Withdrawn {
 // putBack makes jobs ready that were taken out.
 func (s verbs) putBack(user string, list []ready.Withdrawn) error {
 	for _, w := range list {
-		e := entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Low, High: w.High, Attempt: w.Attempt, User: user}
-		if err := s.sorts.put(e, false); err != nil {
+		if err := s.sorts.put(user, w, false); err != nil {
 			return err
 		}
 	}
