@@ -244,9 +244,6 @@ func (t *Site) MayRun(at, leaf int, o *Fit) bool {
 
 // powerAt is the power of the strongest queue of a pool that may run jobs of an outline for a leaf; 0: none may.
 func (t *Site) powerAt(leaf int, o *Fit, p *Pool) (most shares.Units) {
-	if len(t.Policies) == 0 {
-		return o.Power[p]
-	}
 	for i, q := range t.Version.Queues {
 		if q.Pool == p.Name && t.MayRun(i, leaf, o) {
 			most = max(most, shares.Units(q.CorePowerMilli))

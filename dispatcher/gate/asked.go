@@ -71,9 +71,6 @@ type bundle struct {
 	queue *shares.Queue
 }
 
-// Wanted says whether resources know, or are to know, that jobs want something.
-func (w *Wants) Wanted() bool { return len(w.bundles) > 0 || w.Jobs > 0 }
-
 // Forget has it want nothing: the site is another one.
 func (w *Wants) Forget() { w.Jobs, w.bundles = 0, nil }
 
@@ -112,7 +109,7 @@ func (sp *Supplies) bundle(w *Wants, q *shares.Queue) bundle {
 // Tell says how many jobs are wanted to run at a queue; nil: where units are of all queues. A grant does not ease anything: nobody may
 // have more for it.
 func (sp *Supplies) Tell(w *Wants, q *shares.Queue, granted bool) {
-	if !w.Wanted() {
+	if len(w.bundles) == 0 && w.Jobs == 0 { // nobody knows of jobs, and there are none
 		return
 	}
 	sp.bundle(w, q).Want(w.Jobs)

@@ -1,7 +1,10 @@
 package gate
 
 import (
+	"slices"
+
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -105,15 +108,18 @@ func (h *Heads[B]) First(short func(B) Shortage) (first B, ok bool) {
 
 // passOver puts a buffer that resources keep back out of the way: with its whole lot where that has no better chance.
 func (l *lot[B]) passOver(b B, no Shortage) {
-	if no.By.Whole(no.Why) {
-		l.out = no.By
-		no.By.PutOut(l)
+	sup, id := no.By, no.Why.ID
+	if sup.Book == nil || no.Why.Rule == resource.Capacity || no.Why.Rule == resource.External { // the same for all that ask for as much
+		if l.out = sup; sup.waits.lots == nil {
+			sup.waits.lots = map[Lot]struct{}{}
+		}
+		sup.waits.lots[l] = struct{}{}
 		l.since = l.grants(l.since[:0])
 	} else {
-		key := no.By.KeyOf(no.Why, no.Units)
+		key := WaiterKey{waiterKind{no.Units, slices.Contains(sup.Of.Exempt, id)}, id}
 		l.in.Drop(b)
-		l.parked[b] = parkedAt{no.By, key}
-		no.By.Keep(key, parkedJobs[B]{l, b})
+		l.parked[b] = parkedAt{sup, key}
+		sup.Keep(key, parkedJobs[B]{l, b})
 	}
 	l.heads.place(l)
 }

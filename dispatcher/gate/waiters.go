@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
@@ -136,11 +135,10 @@ func (sp *Supplies) AskAgain() {
 				}
 			}
 			for kind, q := range sup.waits.queues {
-				if sup.inTurn() || kind.exempt {
-					sup.askInTurn(q)
-				} else {
+				if split := &sup.Of.Split; !kind.exempt && len(split.Weights)+len(split.Tree) > 0 {
 					sup.askNext(kind, q)
 				}
+				sup.askInTurn(q)
 			}
 		}
 	}
@@ -156,29 +154,6 @@ func (sup *Supply) has(l Lot) bool {
 	return sup.Book != nil && units > 0 && sup.Book.Usable()-sup.Book.Held() >= units
 }
 
-// PutOut notes that a lot waits for the supply as a whole.
-func (sup *Supply) PutOut(l Lot) {
-	if sup.waits.lots == nil {
-		sup.waits.lots = map[Lot]struct{}{}
-	}
-	sup.waits.lots[l] = struct{}{}
-}
-
-// Whole says whether what a supply refuses for is the same for all that ask for as many units.
-func (sup *Supply) Whole(why resource.Refusal) bool {
-	return sup.Book == nil || why.Rule == resource.Capacity || why.Rule == resource.External
-}
-
-// KeyOf is for whom so many units are missing.
-func (sup *Supply) KeyOf(why resource.Refusal, units int64) WaiterKey {
-	return WaiterKey{waiterKind{units, slices.Contains(sup.Of.Exempt, why.ID)}, why.ID}
-}
-
-// inTurn says whether the units reach those who wait in the order of the queue.
-func (sup *Supply) inTurn() bool {
-	return len(sup.Of.Split.Weights) == 0 && len(sup.Of.Split.Tree) == 0
-}
-
 // askInTurn asks who comes first until one is refused: nobody behind it would get anything. But who wants nothing, as far as is
 // known, stands in nobody's way.
 func (sup *Supply) askInTurn(q *waitQueue) {
@@ -188,7 +163,7 @@ func (sup *Supply) askInTurn(q *waitQueue) {
 }
 
 // askNext asks those whose turn it is by the book, where units are not split evenly. If nobody of them waits here the units are
-// for others, for a time: who would be first but for them is asked, so that it is known when that ends.
+// for others, for a time: who would be first but for them is asked then, so that it is known when that ends.
 func (sup *Supply) askNext(kind waiterKind, q *waitQueue) {
 	ids, all := sup.Book.Next(sup.all.Moment)
 	if all {
@@ -199,7 +174,6 @@ func (sup *Supply) askNext(kind waiterKind, q *waitQueue) {
 			sup.letGo(w)
 		}
 	}
-	sup.askInTurn(q)
 }
 
 func (sup *Supply) askAll(q *waitQueue) {

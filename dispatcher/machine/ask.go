@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -86,7 +87,7 @@ type field struct {
 // Ask answers for each queue of a question; nil when the machine knows no such shape, or the share is no leaf.
 func (v View) Ask(q Question) (answers []Answer) {
 	a := asking{state: v.state, Question: &q, moment: later(q.At, v.Now), fields: map[string]*field{}, passed: map[*group]bool{}}
-	if a.own = a.bufferOf(q); a.own == nil {
+	if a.own = a.bufferOf(); a.own == nil {
 		return nil
 	}
 	for _, id := range q.Queues {
@@ -98,24 +99,25 @@ func (v View) Ask(q Question) (answers []Answer) {
 }
 
 // bufferOf finds the buffer of the job, or makes one that hangs nowhere.
-func (a *asking) bufferOf(q Question) *buffer {
-	if b := a.buffers[a.keyOf(&q)]; b != nil && b.leaf >= 0 {
-		return b
-	}
-	sh := a.words.shapes[q.Shape]
-	leaf, ok := a.site.Leaf(q.Share)
+func (a *asking) bufferOf() *buffer {
+	sh := a.words.shapes[a.Shape]
+	leaf, ok := a.site.Leaf(a.Share)
 	if sh == nil || !ok {
 		return nil
 	}
-	b := &buffer{headed: sh.headed || a.leaves[leaf].users != nil, Buffer: ready.NewSet().Buffer(a.keyOf(&q)), shape: sh, leaf: leaf, wants: gate.Wants{Asked: &sh.asked, Share: q.Share}, group: &group{leaf: leaf, outline: sh.outline}}
-	for _, g := range a.leaves[leaf].groups {
-		if g.outline == sh.outline {
-			b.group = g
-		}
+	key := a.sorts.keyOf(ready.Key{Share: a.Share, Shape: a.Shape}, nil, a.User)
+	if b := a.buffers[key]; b != nil {
+		return b
 	}
-	if us := a.leaves[leaf].users; us != nil {
-		if b.user = us.By[q.User]; b.user == nil {
-			b.user = us.Stranger(q.User)
+	l := &a.leaves[leaf]
+	b := &buffer{Buffer: ready.NewSet().Buffer(key), shape: sh, leaf: leaf, headed: sh.headed || l.users != nil,
+		wants: gate.Wants{Asked: &sh.asked, Share: a.Share}, group: &group{leaf: leaf, outline: sh.outline}}
+	if i := slices.IndexFunc(l.groups, func(g *group) bool { return g.outline == sh.outline }); i >= 0 {
+		b.group = l.groups[i]
+	}
+	if l.users != nil {
+		if b.user = l.users.By[a.User]; b.user == nil {
+			b.user = l.users.Stranger(a.User)
 		}
 	}
 	return b
@@ -158,7 +160,7 @@ func (a *asking) round(q *books.Queue, left job.Room) (*round, *field) {
 	r.kind = a.kinds.newKind(q, in)
 	key := a.kinds.key(q, in, nil)
 	key = binary.LittleEndian.AppendUint64(key, uint64(left.Offered(q.Queue, 1)))
-	if r.kind.at != nil || len(q.Floors) > 0 {
+	if len(q.Floors) > 0 {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
 	f := a.fields[string(key)]
@@ -221,15 +223,6 @@ func (a *asking) ownRange() ready.Range {
 
 // unmade says whether a pull would wait for the jobs of a group, which has no others.
 func (a *asking) unmade(g *group) bool { return g.unmade() && !a.passed[g] }
-
-// keyOf is of the buffer that the job of a question is in.
-func (a *asking) keyOf(q *Question) ready.Key {
-	key := ready.Key{Share: q.Share, Shape: q.Shape}
-	if a.givesTurns(q.Share) {
-		key.User = q.User
-	}
-	return key
-}
 
 // buffersOf are the buffers of a leaf, but for those of jobs that claims bind to a node.
 func (s *state) buffersOf(leaf int) (list []*buffer) {

@@ -195,7 +195,7 @@ func (r gathering) try(g gate.Gang) (verdict Verdict, decided bool) {
 		if !r.reserved[0] {
 			return None, false // it does not use this slot
 		}
-		r.decision.Until, r.decision.Lacked = a.Until, Refusal{Gate: gate.GangHold, Ref: fmt.Sprint(g.Claim)}
+		r.decision.Until, r.decision.Lacked = a.Hold.Until(), Refusal{Gate: gate.GangHold, Ref: fmt.Sprint(g.Claim)}
 		return Held, true
 	}
 	return waits(a.Why)

@@ -81,7 +81,7 @@ func (k *kinds) runnable(r *round, in bits) (bits, Refusal) {
 			continue
 		}
 		if l, units := r.queue.Full(o.Need.Cores); l != nil {
-			if o.anyOpen() {
+			if slices.ContainsFunc(o.buffers, func(b *buffer) bool { return b.opened }) {
 				refusal = l.Refuses(units)
 			}
 			continue
@@ -119,11 +119,6 @@ func (k *kinds) outlinesFor(p *Pull, q *books.Queue) []*outline {
 		}
 	}
 	return fit
-}
-
-// anyOpen says whether some buffer has a job of the outline.
-func (o *outline) anyOpen() bool {
-	return slices.ContainsFunc(o.buffers, func(b *buffer) bool { return b.opened })
 }
 
 // newKind is a kind for which nobody contends yet.
@@ -210,9 +205,6 @@ type bar struct {
 
 // unbar lets leaves contend again that a limit kept out: it has room.
 func (k *kinds) unbar(l *books.Limit) {
-	if len(k.bars) == 0 {
-		return
-	}
 	bars := k.bars[l]
 	delete(k.bars, l)
 	for _, b := range bars {
