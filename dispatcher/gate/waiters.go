@@ -11,7 +11,7 @@ import (
 // have their part. Where units are split evenly those come first whom they reach next, so that an end asks as many as it
 // serves, and not all.
 type waiters struct {
-	lots   map[Lot]struct{}
+	lots   map[*lot]struct{}
 	by     map[WaiterKey]*waiter
 	queues map[waiterKind]*waitQueue
 }
@@ -29,23 +29,10 @@ type WaiterKey struct {
 	id string
 }
 
-// Lot is jobs that ask for the same units of the same resources.
-type Lot interface {
-	Needs(ref string) int64 // units of each job
-	Passed() bool           // so many grants went by since it was put out that it may get a reservation
-	LetIn()                 // it is asked again
-}
-
-// Jobs are those of one buffer in a lot. Values that are equal are the same.
-type Jobs interface {
-	Booked() bool // units are reserved for them
-	LetGo()       // they are asked again
-}
-
 // waiter is what an ID waits with.
 type waiter struct {
 	key    WaiterKey
-	places map[Jobs]struct{}
+	places map[parkedJobs]struct{}
 }
 
 // standing is the turn of an ID by the book, see Moved: who holds least comes first, of those who waited longest.
@@ -67,14 +54,14 @@ func (sup *Supply) standing(id string) standing {
 func (ws *waiters) any() bool { return len(ws.by) > 0 || len(ws.lots) > 0 }
 
 // Keep notes that jobs wait for the supply.
-func (sup *Supply) Keep(key WaiterKey, p Jobs) {
+func (sup *Supply) Keep(key WaiterKey, p parkedJobs) {
 	ws := &sup.waits
 	w := ws.by[key]
 	if w == nil {
 		if ws.by == nil {
 			ws.by, ws.queues = map[WaiterKey]*waiter{}, map[waiterKind]*waitQueue{}
 		}
-		w = &waiter{key: key, places: map[Jobs]struct{}{}}
+		w = &waiter{key: key, places: map[parkedJobs]struct{}{}}
 		ws.by[key] = w
 		q := ws.queues[key.waiterKind]
 		if q == nil {
@@ -87,7 +74,7 @@ func (sup *Supply) Keep(key WaiterKey, p Jobs) {
 }
 
 // Release forgets jobs that do not wait any more.
-func (sup *Supply) Release(key WaiterKey, p Jobs) {
+func (sup *Supply) Release(key WaiterKey, p parkedJobs) {
 	if w := sup.waits.by[key]; w != nil {
 		if delete(w.places, p); len(w.places) == 0 {
 			sup.waits.drop(w)
@@ -129,9 +116,9 @@ func (sp *Supplies) AskAgain() {
 		for _, sup := range list {
 			sup.eased = false
 			for l := range sup.waits.lots {
-				if sup.has(l) || l.Passed() {
+				if sup.has(l) || l.passed() {
 					delete(sup.waits.lots, l)
-					l.LetIn()
+					l.letIn()
 				}
 			}
 			for kind, q := range sup.waits.queues {
@@ -149,8 +136,8 @@ func (sp *Supplies) Easing() bool { return len(sp.easing) > 0 }
 
 // has says whether so many units are free as each job of a lot needs. If the supply has nothing for it all the same, the next
 // decision that comes to the lot sees so.
-func (sup *Supply) has(l Lot) bool {
-	units := l.Needs(sup.key.ref)
+func (sup *Supply) has(l *lot) bool {
+	units := l.needs(sup.key.ref)
 	return sup.Book != nil && units > 0 && sup.Book.Usable()-sup.Book.Held() >= units
 }
 
@@ -212,7 +199,7 @@ func (sup *Supply) GateOf(rule resource.Rule) Gate {
 // booked says whether a reservation is for it.
 func (w *waiter) booked() bool {
 	for p := range w.places {
-		if p.Booked() {
+		if p.buffer.Needs().Booked() {
 			return true
 		}
 	}
@@ -223,6 +210,6 @@ func (w *waiter) booked() bool {
 func (sup *Supply) letGo(w *waiter) {
 	sup.waits.drop(w)
 	for p := range w.places {
-		p.LetGo()
+		p.letGo()
 	}
 }

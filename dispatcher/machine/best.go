@@ -55,7 +55,8 @@ func (r *round) best(d due) (found choice, in obstacle) {
 		if h == nil {
 			continue
 		}
-		if b, ok := h.First(r.short); ok {
+		if head, ok := h.First(r.shortOf); ok {
+			b := head.(*buffer)
 			first, _ := b.First()
 			found.meet(r.choice(b, first), by)
 		} else {

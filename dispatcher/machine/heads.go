@@ -9,7 +9,7 @@ import (
 )
 
 // heads are the buffers of a group whose shapes ask for resources or name users; see gate.Heads.
-type heads = gate.Heads[*buffer]
+type heads = gate.Heads
 
 // headsKey is for which decisions heads are.
 type headsKey struct {
@@ -76,7 +76,10 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 	if h := g.heads[key]; h != nil {
 		return h
 	}
-	h := &heads{Supplies: k.state.supplies.Supplies, Turn: func(b *buffer) ready.Turn { return b.user.TurnIn(key.pool, b.first()) }}
+	h := &heads{Supplies: k.state.supplies.Supplies, Turn: func(h gate.Head) ready.Turn {
+		b := h.(*buffer)
+		return b.user.TurnIn(key.pool, b.first())
+	}}
 	if key.queue != nil {
 		h.Queue = &key.queue.Queue
 	}

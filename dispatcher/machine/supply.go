@@ -112,6 +112,8 @@ func (r *round) short(b *buffer) (no gate.Shortage) {
 	return r.supplies.Short(&b.wants, &r.queue.Queue, r.supplies.polledFor(b, 1) == 0)
 }
 
+func (r *round) shortOf(h gate.Head) gate.Shortage { return r.short(h.(*buffer)) }
+
 // poll follows that pilots pull at a queue from now on, or do so no more: what jobs want that it could run counts, or not.
 func (sp *supplies) poll(e entry.Polled) {
 	s := sp.state
