@@ -4,13 +4,13 @@ import "github.com/divvyhq/divvy/shares"
 
 const nClasses = 4
 
-// Reach is which queues of a pool the leaf's jobs could use: their demand is bounded by it.
+// Reach is which queues of a pool the leaf's jobs could use: their demand is bounded by it. The zero one is not measured yet.
 type Reach struct {
 	room
 	power   map[*Fit]shares.Units // with which its jobs run there, where that is not the outline's; see site.powerAt
 	targets bool                  // one of the queues has target slots: then there is
 	classes [nClasses]room        // the same of the jobs of each class
-	stale   bool
+	known   bool
 }
 
 // room is what jobs may hold of the queues that they could use.
@@ -44,27 +44,17 @@ type Work struct {
 	Waits int64 // that are ready or to be made
 }
 
-// Wanting is a leaf with all its work, and what shares hold.
-type Wanting struct {
-	Node int
-	Work []*Work
-	Held Held
-}
-
-// NewReach is not measured yet.
-func NewReach() *Reach { return &Reach{stale: true} }
-
 // Forget has it measured anew: the leaf has other work.
-func (r *Reach) Forget() { r.stale = true }
+func (r *Reach) Forget() { r.known = false }
 
-// Want is what a leaf could use in a pool beyond what it holds: units of its jobs that are ready or to be made, within the
+// Want is what a leaf with such work could use in a pool beyond what it holds: units of its jobs that are ready or to be made, within the
 // slots of the queues that could run them.
-func (r *Reach) Want(t *Site, p *Pool, of Wanting) shares.Units {
-	if r.stale {
-		r.measure(t, p, of)
+func (r *Reach) Want(t *Site, p *Pool, node int, work []*Work, held Held) shares.Units {
+	if !r.known {
+		r.measure(t, p, node, work, held)
 	}
 	var byClass [nClasses]shares.Units
-	for _, w := range of.Work {
+	for _, w := range work {
 		if w.Waits > 0 {
 			power := w.Fit.Power[p]
 			if r.power != nil {
@@ -80,23 +70,23 @@ func (r *Reach) Want(t *Site, p *Pool, of Wanting) shares.Units {
 	return r.bound(want)
 }
 
-func (r *Reach) measure(t *Site, p *Pool, of Wanting) {
-	*r = Reach{room: newRoom(t)}
-	for _, w := range of.Work {
+func (r *Reach) measure(t *Site, p *Pool, node int, work []*Work, held Held) {
+	*r = Reach{room: newRoom(t), known: true}
+	for _, w := range work {
 		if w.Waits <= 0 {
 			continue
 		}
 		for i, ok := range w.Fit.Queues {
-			r.queues[i] = r.queues[i] || ok && t.Version.Queues[i].Pool == p.Name && t.MayRun(i, of.Node, w.Fit)
+			r.queues[i] = r.queues[i] || ok && t.Version.Queues[i].Pool == p.Name && t.MayRun(i, node, w.Fit)
 		}
 		if len(t.Policies) > 0 {
 			if r.power == nil {
 				r.power = map[*Fit]shares.Units{}
 			}
-			r.power[w.Fit] = t.powerAt(of.Node, w.Fit, p)
+			r.power[w.Fit] = t.powerAt(node, w.Fit, p)
 		}
 	}
-	id := t.Version.Tree.Nodes[of.Node].ID
+	id := t.Version.Tree.Nodes[node].ID
 	for i, in := range r.queues {
 		if in {
 			r.add(t, i, id, "")
@@ -104,9 +94,9 @@ func (r *Reach) measure(t *Site, p *Pool, of Wanting) {
 		}
 	}
 	if r.targets {
-		r.measureClasses(t, of)
+		r.measureClasses(t, id, work)
 	}
-	for key, h := range of.Held[id] {
+	for key, h := range held[id] {
 		if q := t.Queues[key.Queue]; q != nil {
 			r.Hold(q, h.Class, h.Units)
 		}
@@ -114,8 +104,8 @@ func (r *Reach) measure(t *Site, p *Pool, of Wanting) {
 }
 
 // measureClasses is measure for the jobs of each class by itself.
-func (r *Reach) measureClasses(t *Site, of Wanting) {
-	for _, w := range of.Work {
+func (r *Reach) measureClasses(t *Site, share shares.ShareID, work []*Work) {
+	for _, w := range work {
 		if w.Waits <= 0 {
 			continue
 		}
@@ -125,7 +115,7 @@ func (r *Reach) measureClasses(t *Site, of Wanting) {
 		}
 		for i, fits := range w.Fit.Queues {
 			if fits && r.queues[i] && !c.queues[i] {
-				c.add(t, i, t.Version.Tree.Nodes[of.Node].ID, w.Fit.Class)
+				c.add(t, i, share, w.Fit.Class)
 			}
 		}
 	}
@@ -133,7 +123,7 @@ func (r *Reach) measureClasses(t *Site, of Wanting) {
 
 // Hold counts what the leaf holds at a queue, if that is one of them.
 func (r *Reach) Hold(q *Queue, class int, units shares.Units) {
-	if r.stale || !r.queues[q.Pos] {
+	if !r.known || !r.queues[q.Pos] {
 		return
 	}
 	r.held += units

@@ -44,17 +44,14 @@ func (sp *Supplies) Resolve(a *Asked) (apart bool) {
 		a.ByQueue = a.ByQueue || k.Of.PerQueue
 		a.Unsplit = a.Unsplit && k.Of.Split.By == shares.SplitByNone
 	}
-	apart = a.ByQueue && !sp.byQueue
-	sp.byQueue = sp.byQueue || a.ByQueue
+	apart = a.ByQueue && !sp.ByQueue
+	sp.ByQueue = sp.ByQueue || a.ByQueue
 	return apart
 }
 
-// ByQueue says whether jobs ask for something of which queues have units of their own.
-func (sp *Supplies) ByQueue() bool { return sp.byQueue }
-
 // Own says whether a queue has units of its own of something that jobs ask for.
 func (sp *Supplies) Own(q *shares.Queue) bool {
-	return sp.byQueue && q != nil && (sp.all || q.MaxIO > 0)
+	return sp.ByQueue && q != nil && (sp.all || q.MaxIO > 0)
 }
 
 // Wants is what the ready jobs of a buffer want of resources. The zero one asks for nothing.

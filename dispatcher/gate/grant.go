@@ -113,9 +113,6 @@ func (cs *Claims) Charged() (all []Charge) {
 // Starts bounds how many jobs of a sort could use the units that their claims are to hold: of jobs that share a claim the first
 // takes them, so that they want no more than the claims do.
 func (cs *Claims) Starts(s *Sort, jobs int64) int64 {
-	if s == nil {
-		return jobs
-	}
 	of := cs.costs[s.Payer]
 	for ref, units := range s.Need.Resources {
 		jobs = min(jobs, (of[ref]+units-1)/units)

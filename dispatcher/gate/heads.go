@@ -33,8 +33,10 @@ type lot struct {
 	asked  *Asked
 	in     ready.Turns[Head, ready.Turn]
 	parked map[Head]parkedAt
-	out    *Supply  // that has no units for any of them; nil: it is in
-	since  []uint64 // grants of what it asks for when it went out
+	out    *Supply // that has no units for any of them; nil: it is in
+
+	supplies []*Supply // of what it asks for, those that the site has
+	since    []uint64  // their grants when it went out
 }
 
 // parkedAt is what a parked buffer waits for.
@@ -72,6 +74,12 @@ func (h *Heads) lot(a *Asked) *lot {
 			h.lots = map[string]*lot{}
 		}
 		l = &lot{heads: h, asked: a, parked: map[Head]parkedAt{}}
+		for i := range a.List {
+			if sup := h.Supplies.At(&a.List[i], h.Queue); sup != nil {
+				l.supplies = append(l.supplies, sup)
+			}
+		}
+		l.since = make([]uint64, len(l.supplies))
 		h.lots[a.Lot] = l
 	}
 	return l
@@ -113,7 +121,9 @@ func (l *lot) passOver(b Head, no Shortage) {
 			sup.waits.lots = map[*lot]struct{}{}
 		}
 		sup.waits.lots[l] = struct{}{}
-		l.since = l.grants(l.since[:0])
+		for i, sup := range l.supplies {
+			l.since[i] = sup.Grants
+		}
 	} else {
 		key := WaiterKey{waiterKind{no.Units, slices.Contains(sup.Of.Exempt, id)}, id}
 		l.in.Drop(b)
@@ -136,18 +146,6 @@ func (h *Heads) KeptBack() (first Refusal) {
 	return first
 }
 
-// grants are how often the supplies of what the lot asks for were granted from.
-func (l *lot) grants(list []uint64) []uint64 {
-	for i := range l.asked.List {
-		n := uint64(0)
-		if sup := l.heads.Supplies.At(&l.asked.List[i], l.heads.Queue); sup != nil {
-			n = sup.Grants
-		}
-		list = append(list, n)
-	}
-	return list
-}
-
 // needs is how many units of a resource each job of the lot needs.
 func (l *lot) needs(ref string) int64 {
 	for _, a := range l.asked.List {
@@ -160,9 +158,8 @@ func (l *lot) needs(ref string) int64 {
 
 // passed says whether so many grants went by since the lot was put out that it may get a reservation: it is asked again for that.
 func (l *lot) passed() bool {
-	for i := range l.asked.List {
-		sup := l.heads.Supplies.At(&l.asked.List[i], l.heads.Queue)
-		if sup != nil && sup.Grants-l.since[i] >= uint64(max(1, sup.Of.MaxBypass)) {
+	for i, sup := range l.supplies {
+		if sup.Grants-l.since[i] >= uint64(max(1, sup.Of.MaxBypass)) {
 			return true
 		}
 	}

@@ -55,6 +55,7 @@ type supplyKey struct {
 // Supplies are all that jobs have asked for under the present site. The zero one has none.
 type Supplies struct {
 	Moment   time.Time // of the present decision
+	ByQueue  bool      // jobs ask for something of which queues have units of their own: these are apart
 	Unknown  *Supply   // stands for resources that the site does not have
 	version  shares.Version
 	families map[string]*resource.Family // by name; who waited longest is known to them from site to site
@@ -62,7 +63,6 @@ type Supplies struct {
 	reports  map[supplyKey]*report // from outside, the last of each
 	now      time.Time             // of the last Look
 	all      bool                  // a resource is of every queue, not only of those with a bound on what jobs read and write
-	byQueue  bool                  // jobs ask for something of which queues have units of their own: these are apart
 	easing   []*Supply             // to be asked again before the next decision
 }
 

@@ -158,7 +158,7 @@ func (a *asking) round(q *books.Queue, left job.Room) (*round, *field) {
 	r := &round{state: a.state, pull: &Pull{Queue: q.ID, Until: a.moment}, queue: q, left: left, most: 1, decision: &Decision{}, asked: true}
 	in, _ := a.kinds.runnable(r, nil)
 	r.kind = a.kinds.newKind(q, in)
-	key := a.kinds.key(q, in, nil)
+	key := a.kinds.keyOf(q, in, nil)
 	key = binary.LittleEndian.AppendUint64(key, uint64(left.Offered(q.Queue, 1)))
 	if len(q.Floors) > 0 {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))

@@ -176,7 +176,7 @@ func (r *round) give(to int, found choice, offer resource.Offer) {
 	if r.nth[to]++; to == 0 {
 		r.left = r.left.Without(found.buffer.shape.Need)
 	}
-	if found.buffer.shape.base != nil {
+	if sh := found.buffer.shape; sh.base != sh {
 		if devices, _, _ := r.claims.Pick(g.Job, offer); len(devices) > 0 {
 			r.emit(to, entry.Took{Job: g.Job, Devices: devices})
 		}

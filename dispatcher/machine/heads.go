@@ -35,7 +35,7 @@ func (k *kinds) rank(b *buffer) {
 // makeHeads makes those that kinds of slots look at and that are not there yet.
 func (k *kinds) makeHeads(g *group) {
 	s := k.state
-	oneForAll := !s.supplies.ByQueue() && s.leaves[g.leaf].users == nil
+	oneForAll := !s.supplies.ByQueue && s.leaves[g.leaf].users == nil
 	if g.kinds == k.made && len(g.heads) > 0 || oneForAll && len(g.heads) > 0 {
 		return
 	}

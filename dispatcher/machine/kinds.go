@@ -14,15 +14,13 @@ import (
 
 // kinds are the kinds of slots that pulled, each with the leaves that contend for it.
 type kinds struct {
-	state   *state
-	all     []*kind
-	by      map[string]*kind
-	made    int64                  // kinds that there were
-	bars    map[*books.Limit][]bar // what each limit keeps out
-	scratch struct {
-		shapes bits
-		key    []byte
-	}
+	state  *state
+	all    []*kind
+	by     map[string]*kind
+	made   int64                  // kinds that there were
+	bars   map[*books.Limit][]bar // what each limit keeps out
+	shapes bits                   // scratch,
+	key    []byte                 // and of its key
 }
 
 // kind is the slots that may run certain outlines at a certain power, in one pool, and the leaves with a job for them. It is kept
@@ -53,9 +51,9 @@ func (b bits) has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 == 1 }
 // kindOf is the kind of a slot: what may run there, has room, and that queue and pool admit. Where one of these two limits
 // stands in the way of jobs that are ready it is the refusal.
 func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
-	in, refusal := k.runnable(r, k.scratch.shapes[:0])
-	key := k.key(r.queue, in, k.scratch.key[:0])
-	k.scratch.shapes, k.scratch.key = in, key
+	in, refusal := k.runnable(r, k.shapes[:0])
+	key := k.keyOf(r.queue, in, k.key[:0])
+	k.shapes, k.key = in, key
 	if c = k.by[string(key)]; c == nil {
 		if len(k.all) >= max(mostKinds, 2*len(k.state.site.Queues)) {
 			k.forgetKinds()
@@ -91,8 +89,8 @@ func (k *kinds) runnable(r *round, in bits) (bits, Refusal) {
 	return in, refusal
 }
 
-// key tells kinds apart.
-func (k *kinds) key(q *books.Queue, in bits, to []byte) []byte {
+// keyOf tells kinds apart.
+func (k *kinds) keyOf(q *books.Queue, in bits, to []byte) []byte {
 	to = append(append(to, q.Home.Name...), 0)
 	to = binary.LittleEndian.AppendUint64(to, uint64(q.CorePowerMilli))
 	to = binary.LittleEndian.AppendUint32(to, q.Policy.Key())

@@ -69,8 +69,19 @@ func (m *Machine) Apply(e entry.Entry) error {
 		from := m.site.Source
 		from.Targets = e.Targets
 		m.adopt(from)
-	case entry.Capped, entry.Reported, entry.Holed, entry.Owed:
-		verbs{m.state}.said(e)
+	case entry.Capped:
+		from := m.site.Source
+		from.Capped = &e
+		m.adopt(from)
+	case entry.Reported:
+		m.supplies.Report(e, m.now)
+		m.eased++
+	case entry.Holed:
+		m.holes.Follow(e, m.now)
+		m.eased++
+	case entry.Owed:
+		m.site.Owe(e, m.now)
+		m.eased++
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Stood:

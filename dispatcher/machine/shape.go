@@ -32,8 +32,8 @@ type shape struct {
 	asked  gate.Asked       // of resources
 	headed bool             // its buffers are heads: it asks for resources, or its claims are full at times
 
-	base *shape     // whose jobs these are, see variant; nil: it is a shape of the log
-	sort *gate.Sort // what their claims ask of a slot now; nil: nothing
+	base *shape     // of the log, whose jobs these are; see variant
+	sort *gate.Sort // what their claims ask of a slot now
 	own  []*buffer
 }
 
@@ -59,8 +59,8 @@ func (s *state) know(e entry.Shaped) error {
 	if e.Need.Cores < 1 {
 		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
 	}
-	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asked: askedOf(e.Need)}
-	sh.headed = sh.asked.Any()
+	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asked: askedOf(e.Need), sort: &gate.Sort{}}
+	sh.base, sh.headed = sh, sh.asked.Any()
 	s.words.shapes[e.Shape] = sh
 	if sh.headed {
 		sh.shapes = append(sh.shapes, sh)

@@ -73,16 +73,10 @@ func (ws *words) variant(id int32, sort *gate.Sort) int32 {
 }
 
 // passes says whether a shape goes with its last job: there may be one for every node, or for every claim.
-func (sh *shape) passes() bool { return sh.base != nil && (sh.guest || sh.sort.Limited()) }
+func (sh *shape) passes() bool { return sh.guest || sh.sort.Limited() }
 
 // log is the share and shape that the log knows the jobs of a buffer by.
-func (b *buffer) log() ready.Key {
-	log := ready.Key{Share: b.Key().Share, Shape: b.Key().Shape}
-	if b.shape.base != nil {
-		log.Shape = b.shape.base.id
-	}
-	return log
-}
+func (b *buffer) log() ready.Key { return ready.Key{Share: b.Key().Share, Shape: b.shape.base.id} }
 
 // keyOf is where jobs of a party and a user are that are ready with a share and shape of the log; a nil party holds no claims.
 func (so *sorts) keyOf(log ready.Key, party *gate.Party, user string) ready.Key {

@@ -63,7 +63,7 @@ type leaf struct {
 func (l *leaf) reachIn(p *books.Pool) *books.Reach {
 	r := l.reach[p]
 	if r == nil {
-		r = books.NewReach()
+		r = &books.Reach{}
 		if l.reach == nil {
 			l.reach = map[*books.Pool]*books.Reach{}
 		}
@@ -92,7 +92,7 @@ func (s *state) settle() {
 		l := &s.leaves[node]
 		l.dirty = false
 		for _, p := range s.site.Pools {
-			p.Book.SetWant(node, l.reachIn(p).Want(s.site, p, books.Wanting{Node: node, Work: l.work, Held: s.held}))
+			p.Book.SetWant(node, l.reachIn(p).Want(s.site, p, node, l.work, s.held))
 			p.Demanded(node)
 		}
 	}
@@ -139,7 +139,12 @@ func (s *state) adopt(from books.Source) {
 // build makes everything that follows from a version.
 func (s *state) build(from books.Source) {
 	s.site = books.New(from, s.now, s.kinds.unbar)
-	s.supplies.adoptSupplies()
+	s.supplies.Adopt(s.site.Version)
+	for _, sh := range s.words.shapes {
+		if sh.headed {
+			s.supplies.resolve(sh)
+		}
+	}
 	s.leaves, s.dirty = make([]leaf, len(s.site.Version.Tree.Nodes)), s.dirty[:0]
 	turns{s}.adoptUsers()
 	s.kinds.forgetKinds()

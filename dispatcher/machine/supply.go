@@ -14,16 +14,6 @@ type supplies struct {
 	polled map[shares.QueueID]bool // queues at which pilots pull
 }
 
-// adoptSupplies begins anew with those of a site.
-func (sp *supplies) adoptSupplies() {
-	sp.Adopt(sp.state.site.Version)
-	for _, sh := range sp.state.words.shapes {
-		if sh.headed {
-			sp.resolve(sh)
-		}
-	}
-}
-
 // resolve finds the resources that a shape asks for.
 func (sp *supplies) resolve(sh *shape) {
 	if sp.Resolve(&sh.asked) {

@@ -163,20 +163,3 @@ func (s verbs) putElsewhere(task, low, high int64, change func(*ready.Withdrawn)
 	s.eased++
 	return s.putBack(user, list)
 }
-
-// said follows what people, servers of resources and the leader say of the site.
-func (s verbs) said(e entry.Entry) {
-	switch e := e.(type) {
-	case entry.Capped:
-		from := s.site.Source
-		from.Capped = &e
-		s.adopt(from)
-	case entry.Reported:
-		s.supplies.Report(e, s.now)
-	case entry.Holed:
-		s.holes.Follow(e, s.now)
-	case entry.Owed:
-		s.site.Owe(e, s.now)
-	}
-	s.eased++
-}
