@@ -33,7 +33,7 @@ type group struct {
 	outline    *outline
 	buffers    []*buffer // but guests
 	plain      *buffer   // that asks for no resource and is of no user; nil: there is none
-	heads      map[headsKey]*heads
+	heads      map[headsKey]*gate.Heads
 	books.Work           // jobs of all its buffers that are ready or to be made
 	coming     int64     // of them, those to be made
 	kinds      int64     // of slots that there were when heads were made
@@ -92,7 +92,13 @@ func (s *state) hang(b *buffer) {
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
 	b.wants.Forget()
-	turns{s}.hangUser(b)
+	b.user = nil
+	if l := &s.leaves[node]; l.users != nil {
+		b.user = l.users.Of(b.Key().User)
+		if !b.shape.guest {
+			l.mine[b.user] = append(l.mine[b.user], b)
+		}
+	}
 	if b.headed = b.shape.headed || b.user != nil || b.group.plain != nil; !b.headed && !b.shape.guest {
 		b.group.plain = b
 	}
@@ -249,7 +255,7 @@ func (s *state) setExpected(b *buffer, n int64) {
 	}
 	if g.unmade() != awaited {
 		s.making.asked = time.Time{} // what was waited for until now is another thing
-		s.kinds.offered(g)
+		s.kinds.offered(g, nil)
 		s.eased++
 	}
 }
@@ -273,6 +279,6 @@ func (s *state) check(b *buffer) {
 	case b.headed:
 		s.kinds.rank(b)
 	case is != was:
-		s.kinds.offered(b.group)
+		s.kinds.offered(b.group, nil)
 	}
 }

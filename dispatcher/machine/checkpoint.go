@@ -98,7 +98,7 @@ func (r *Restoring) Lease(l Lease, since time.Time) error {
 		return fmt.Errorf("restore: job %d has two leases", l.Job)
 	}
 	m.leases.Restore(l, since)
-	m.hold(l.Share, m.leases.Run(l.Job), 1)
+	m.hold(m.leases.Run(l.Job), 1)
 	return nil
 }
 

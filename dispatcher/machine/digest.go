@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"io"
@@ -35,7 +36,12 @@ func (s *state) write(to io.Writer, seq int64, id entry.ID) {
 			add(id, s.words.shapes[id].full)
 		}
 	}
-	for _, b := range s.inOrder() {
+	buffers := slices.SortedFunc(maps.Values(s.buffers), func(a, b *buffer) int {
+		x, y := a.log(), b.log()
+		return cmp.Or(cmp.Compare(x.Share, y.Share), cmp.Compare(x.Shape, y.Shape), cmp.Compare(a.Key().User, b.Key().User),
+			cmp.Compare(a.shape.sort.Text(), b.shape.sort.Text()))
+	})
+	for _, b := range buffers { // in an order that follows from the log
 		if b.Count() > 0 || b.expected > 0 {
 			add(b.log(), b.shape.sort.Text(), b.Count(), b.expected)
 		}

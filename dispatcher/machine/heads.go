@@ -8,9 +8,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/ready"
 )
 
-// heads are the buffers of a group whose shapes ask for resources or name users; see gate.Heads.
-type heads = gate.Heads
-
 // headsKey is for which decisions heads are.
 type headsKey struct {
 	queue *books.Queue // at that queue alone, where resources are per queue; nil: at all
@@ -36,23 +33,14 @@ func (k *kinds) rank(b *buffer) {
 func (k *kinds) makeHeads(g *group) {
 	s := k.state
 	oneForAll := !s.supplies.ByQueue && s.leaves[g.leaf].users == nil
-	if g.kinds == k.made && len(g.heads) > 0 || oneForAll && len(g.heads) > 0 {
+	if len(g.heads) > 0 && (g.kinds == k.made || oneForAll) {
 		return
 	}
 	g.kinds = k.made
 	for _, c := range k.all {
 		if key := c.headsOf(g); c.runs(g.outline) && g.heads[key] == nil {
 			k.headsAt(g, key)
-			k.offeredBy(g, key)
-		}
-	}
-}
-
-// offeredBy has the kinds reviewed for which heads are: these have something to give from now on, or nothing any more.
-func (k *kinds) offeredBy(g *group, key headsKey) {
-	for _, c := range k.all {
-		if c.runs(g.outline) && c.headsOf(g) == key {
-			c.admit(g.leaf)
+			k.offered(g, &key)
 		}
 	}
 }
@@ -69,14 +57,14 @@ func (c *kind) headsOf(g *group) (key headsKey) {
 }
 
 // headsAt are heads of a group, or nil if it has no buffer that could be among them.
-func (k *kinds) headsAt(g *group, key headsKey) *heads {
+func (k *kinds) headsAt(g *group, key headsKey) *gate.Heads {
 	if !slices.ContainsFunc(g.buffers, func(b *buffer) bool { return b.headed }) {
 		return nil
 	}
 	if h := g.heads[key]; h != nil {
 		return h
 	}
-	h := &heads{Supplies: k.state.supplies.Supplies, Turn: func(h gate.Head) ready.Turn {
+	h := &gate.Heads{Supplies: k.state.supplies.Supplies, Turn: func(h gate.Head) ready.Turn {
 		b := h.(*buffer)
 		return b.user.TurnIn(key.pool, b.first())
 	}}
@@ -84,7 +72,7 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 		h.Queue = &key.queue.Queue
 	}
 	if g.heads == nil {
-		g.heads = map[headsKey]*heads{}
+		g.heads = map[headsKey]*gate.Heads{}
 	}
 	g.heads[key] = h
 	for _, b := range g.buffers {
@@ -92,6 +80,6 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 			h.Rank(b)
 		}
 	}
-	h.Changed = func() { k.offeredBy(g, key) }
+	h.Changed = func() { k.offered(g, &key) }
 	return h
 }

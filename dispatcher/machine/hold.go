@@ -49,7 +49,7 @@ func (s *state) grant(e entry.Granted) error {
 	if q != nil && b.leaf >= 0 {
 		s.served.Serve(b.user, q.Home)
 	}
-	s.hold(e.Share, s.leases.Run(e.Job), 1) // before what waits: a resource is told while the job still counts as one that does
+	s.hold(s.leases.Run(e.Job), 1) // before what waits: a resource is told while the job still counts as one that does
 	s.sorts.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
@@ -75,7 +75,7 @@ func (s *state) end(e entry.Ended) error {
 	if err != nil {
 		return err
 	}
-	s.hold(l.Share, l, -1)
+	s.hold(l, -1)
 	s.leases.Drop(l)
 	s.sorts.turn(fx)
 	switch e.Next {
@@ -89,19 +89,19 @@ func (s *state) end(e entry.Ended) error {
 }
 
 // hold counts jobs of a lease that begin or cease to hold units.
-func (s *state) hold(share shares.ShareID, l *running.Run, jobs int64) {
-	key, n := s.countHeld(share, l, jobs)
-	s.book(share, key, n)
+func (s *state) hold(l *running.Run, jobs int64) {
+	key, n := s.countHeld(l, jobs)
+	s.book(l.Share, key, n)
 }
 
 // countHeld counts them whatever the site is.
-func (s *state) countHeld(share shares.ShareID, l *running.Run, jobs int64) (books.HeldKey, books.HeldCount) {
+func (s *state) countHeld(l *running.Run, jobs int64) (books.HeldKey, books.HeldCount) {
 	key := books.HeldKey{Shape: l.Shape, Queue: l.Queue}
-	if s.givesTurns(share) {
+	if s.givesTurns(l.Share) {
 		key.User = s.leases.User(l)
 	}
 	n := books.HeldCount{Jobs: jobs, Units: shares.Units(jobs) * l.Units, Class: s.words.shapes[l.Shape].ClassAt}
-	s.held.Add(share, key, n)
+	s.held.Add(l.Share, key, n)
 	return key, n
 }
 
@@ -121,7 +121,13 @@ func (s *state) book(share shares.ShareID, key books.HeldKey, n books.HeldCount)
 	}
 	l := &s.leaves[node]
 	if l.users != nil {
-		turns{s}.holdUser(l, l.users.Of(key.User), q.Home, n.Units)
+		u := l.users.Of(key.User)
+		u.Held[q.Home] += n.Units
+		for _, b := range l.mine[u] {
+			if b.opened {
+				s.kinds.rank(b)
+			}
+		}
 	}
 	if r := l.reach[q.Home]; r != nil {
 		r.Hold(q, sh.ClassAt, n.Units)

@@ -186,10 +186,11 @@ func (c *kind) has(g *group) bool {
 	return h != nil && h.Any()
 }
 
-// offered has every kind that can run jobs of a group look at its leaf again: it may have jobs now that were not there, or none.
-func (k *kinds) offered(g *group) {
+// offered has every kind that can run jobs of a group look at its leaf again: it may have jobs now that were not there, or none. by: only
+// those that look at such heads.
+func (k *kinds) offered(g *group, by *headsKey) {
 	for _, c := range k.all {
-		if c.runs(g.outline) {
+		if c.runs(g.outline) && (by == nil || c.headsOf(g) == *by) {
 			c.admit(g.leaf)
 		}
 	}

@@ -89,14 +89,6 @@ func (so *sorts) keyOf(log ready.Key, party *gate.Party, user string) ready.Key 
 	return log
 }
 
-// inOrder are all buffers, in an order that follows from the log.
-func (s *state) inOrder() []*buffer {
-	return slices.SortedFunc(maps.Values(s.buffers), func(a, b *buffer) int {
-		x, y := a.log(), b.log()
-		return cmp.Or(cmp.Compare(x.Share, y.Share), cmp.Compare(x.Shape, y.Shape), cmp.Compare(a.Key().User, b.Key().User), cmp.Compare(a.shape.sort.Text(), b.shape.sort.Text()))
-	})
-}
-
 // claim follows an entry about claims.
 func (so *sorts) claim(e entry.Entry) error {
 	fx, err := so.claims.Apply(e, func(id shares.QueueID) string { return so.place(id, "").Queue })

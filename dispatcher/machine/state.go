@@ -146,7 +146,7 @@ func (s *state) build(from books.Source) {
 		}
 	}
 	s.leaves, s.dirty = make([]leaf, len(s.site.Version.Tree.Nodes)), s.dirty[:0]
-	turns{s}.adoptUsers()
+	s.adoptUsers()
 	s.kinds.forgetKinds()
 	s.making.passed = nil
 	s.sorts.bays, s.sorts.open = map[resource.Place][]*buffer{}, map[*buffer]struct{}{}

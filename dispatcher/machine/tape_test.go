@@ -85,9 +85,9 @@ func (p *player) play(t *testing.T, e tape.Entry) string {
 		for _, span := range e.Moved.Jobs {
 			for id := span[0]; id <= span[1]; id++ {
 				if l := p.m.leases.Run(id); l != nil { // another shape is for the old core alone: it named users
-					p.m.hold(l.Share, l, -1)
+					p.m.hold(l, -1)
 					l.Share, l.Home, l.Shape = e.Moved.To.Share, e.Moved.To.Share, e.Moved.To.Shape
-					p.m.hold(l.Share, l, 1)
+					p.m.hold(l, 1)
 				}
 			}
 		}

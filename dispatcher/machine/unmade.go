@@ -48,7 +48,7 @@ func (r *round) patient(g *group) bool {
 func (s *state) pass(g *group, passed bool) {
 	if g.passed != passed {
 		g.passed = passed
-		s.kinds.offered(g)
+		s.kinds.offered(g, nil)
 	}
 }
 

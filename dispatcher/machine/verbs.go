@@ -138,9 +138,9 @@ func (s verbs) charge(job int64, l *running.Run, to shares.ShareID) {
 	if l.Share == to {
 		return
 	}
-	s.hold(l.Share, l, -1)
+	s.hold(l, -1)
 	l.Share = to
-	s.hold(to, l, 1)
+	s.hold(l, 1)
 	s.sorts.turn(s.claims.Recharged(job, to))
 }
 
