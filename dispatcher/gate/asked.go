@@ -65,7 +65,13 @@ type Wants struct {
 // bundle is what each job needs of the pools at a queue; of queue 0 where these are of all queues.
 type bundle struct {
 	*resource.Bundle
-	queue *shares.Queue
+	supplies []*Supply // by ask
+}
+
+func (b bundle) ease() {
+	for _, sup := range b.supplies {
+		sup.Ease()
+	}
 }
 
 // Forget has it want nothing: the site is another one.
@@ -90,15 +96,18 @@ func (sp *Supplies) bundle(w *Wants, q *shares.Queue) bundle {
 	if b, ok := w.bundles[at]; ok {
 		return b
 	}
+	var b bundle
 	asks := make([]resource.Ask, len(w.Asked.List))
 	for i := range w.Asked.List {
 		a := &w.Asked.List[i]
-		asks[i] = resource.Ask{Pool: sp.At(a, q).Book, ID: sp.SharingID(a.Of, w.Asked.Payer, w.Share), Units: a.Units}
+		sup := sp.At(a, q)
+		b.supplies = append(b.supplies, sup)
+		asks[i] = resource.Ask{Pool: sup.Book, ID: sp.SharingID(a.Of, w.Asked.Payer, w.Share), Units: a.Units}
 	}
+	b.Bundle = resource.NewBundle(w.Asked.Payer.SharingID, asks...)
 	if w.bundles == nil {
 		w.bundles = map[shares.QueueID]bundle{}
 	}
-	b := bundle{resource.NewBundle(w.Asked.Payer.SharingID, asks...), q}
 	w.bundles[at] = b
 	return b
 }
@@ -109,11 +118,9 @@ func (sp *Supplies) Tell(w *Wants, q *shares.Queue, granted bool) {
 	if len(w.bundles) == 0 && w.Jobs == 0 { // nobody knows of jobs, and there are none
 		return
 	}
-	sp.bundle(w, q).Want(w.Jobs)
-	if !granted {
-		for i := range w.Asked.List {
-			sp.At(&w.Asked.List[i], q).Ease()
-		}
+	b := sp.bundle(w, q)
+	if b.Want(w.Jobs); !granted {
+		b.ease()
 	}
 }
 
@@ -121,16 +128,14 @@ func (sp *Supplies) Tell(w *Wants, q *shares.Queue, granted bool) {
 func (sp *Supplies) Stop(w *Wants, q *shares.Queue) { sp.bundle(w, q).Want(0) }
 
 // Release ends what is reserved for jobs: none of them can be given now.
-func (sp *Supplies) Release(w *Wants) {
+func (w *Wants) Release() {
 	for _, b := range w.bundles {
 		if w.Jobs > 0 {
 			b.Bundle.Release()
 			continue
 		}
 		b.Want(0)
-		for i := range w.Asked.List {
-			sp.At(&w.Asked.List[i], b.queue).Ease()
-		}
+		b.ease()
 	}
 }
 
@@ -139,14 +144,13 @@ func (sp *Supplies) Took(w *Wants, q *shares.Queue) {
 	if !w.Asked.Any() || w.Asked.Unknown {
 		return
 	}
-	sp.bundle(w, q).Granted()
-	for i := range w.Asked.List {
-		a := &w.Asked.List[i]
-		sup := sp.At(a, q)
+	b := sp.bundle(w, q)
+	b.Granted()
+	for _, sup := range b.supplies {
 		sup.Grants++
-		sup.Moved(sp.SharingID(a.Of, w.Asked.Payer, w.Share))
-		sup.Ease() // an odd unit may be somebody else's by now
+		sup.Moved(sp.SharingID(sup.Of, w.Asked.Payer, w.Share))
 	}
+	b.ease() // an odd unit may be somebody else's by now
 }
 
 // Shortage is what keeps a job back of the resources that it asks for. The zero one is none.
@@ -173,15 +177,13 @@ func (sp *Supplies) Short(w *Wants, q *shares.Queue, unseen bool) (no Shortage) 
 	if ok {
 		return no
 	}
-	for i := range w.Asked.List {
-		a := &w.Asked.List[i]
-		sup := sp.At(a, q)
-		if len(w.Asked.List) > 1 {
-			sup.Ease() // the jobs want nothing of the others as long as one keeps them back
-		}
+	if len(b.supplies) > 1 {
+		b.ease() // the jobs want nothing of the others as long as one keeps them back
+	}
+	for i, sup := range b.supplies {
 		if sup.Book.Name() == why.Resource {
-			sup.Refused(why, a.Units)
-			no = Shortage{By: sup, Why: why, Units: a.Units}
+			no = Shortage{By: sup, Why: why, Units: w.Asked.List[i].Units}
+			sup.Refused(why, no.Units)
 		}
 	}
 	return no
@@ -214,8 +216,7 @@ func (sp *Supplies) Explain(w *Wants, q *shares.Queue, unseen bool, moment time.
 	if ok {
 		return nil, Refusal{}
 	}
-	i := slices.IndexFunc(w.Asked.List, func(a Ask) bool { return sp.At(&a, q).Book.Name() == why.Resource })
-	sup := sp.At(&w.Asked.List[i], q)
+	sup := b.supplies[slices.IndexFunc(b.supplies, func(sup *Supply) bool { return sup.Book.Name() == why.Resource })]
 	s := &Explained{Refusal: why, Ref: sup.key.ref, BuiltIn: sup.Of.BuiltIn(), Capacity: sup.Book.Capacity(), Usable: sup.Book.Usable(), InUse: sup.Book.Held()}
 	if sup.key.queue != 0 {
 		s.Queue = q.Name

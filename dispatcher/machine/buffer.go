@@ -271,7 +271,7 @@ func (s *state) check(b *buffer) {
 	}
 	is, was := b.open(), b.opened
 	if b.opened = is; was && !is {
-		s.supplies.Release(&b.wants)
+		b.wants.Release()
 	}
 	switch {
 	case b.shape.guest:
