@@ -191,13 +191,13 @@ func (s *state) fresh(e entry.Enqueued) error {
 }
 
 // jobsOf are those of an entry, by share and shape of the log.
-func jobsOf(e entry.Enqueued) ready.Withdrawn {
-	return ready.Withdrawn{Key: ready.Key{Share: e.Share, Shape: e.Shape},
+func jobsOf(e entry.Enqueued) ready.Part {
+	return ready.Part{Key: ready.Key{Share: e.Share, Shape: e.Shape},
 		Range: ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}}
 }
 
 // put puts jobs where their claims have them, or aside where their task is paused. made: for the first time.
-func (so *sorts) put(user string, jobs ready.Withdrawn, made bool) error {
+func (so *sorts) put(user string, jobs ready.Part, made bool) error {
 	if so.words.shapes[jobs.Shape] == nil {
 		return fmt.Errorf("shape %d is not known", jobs.Shape)
 	}

@@ -35,8 +35,9 @@ type Checkpoint struct {
 // Checkpoint returns it as of the batch at which the machine stands: all of its entries were applied, and none after it.
 func (m *Machine) Checkpoint() Checkpoint {
 	t := m.site
-	c := Checkpoint{Seq: m.seq, ID: m.id, Now: m.now, Version: t.File.Number, Targets: t.Targets, Capped: t.Capped, Stood: m.Stood(), Polled: slices.Sorted(maps.Keys(m.supplies.polled)),
-		Claims: m.claims.Save(), Paused: m.aside.Tasks(), Leases: m.leases.Save(), Reports: m.supplies.Reports()}
+	c := Checkpoint{Seq: m.seq, ID: m.id, Now: m.now, Version: t.File.Number, Targets: t.Targets, Capped: t.Capped, Stood: m.Stood(),
+		Polled: slices.Sorted(maps.Keys(m.supplies.polled)), Claims: m.claims.Save(), Paused: m.aside.Tasks(), Leases: m.leases.Save(),
+		Reports: m.supplies.Reports()}
 	for b := range m.ready.Buffers() {
 		if n := m.buffers[b.Key()].expected; n > 0 {
 			c.Expected = append(c.Expected, entry.Expected{Share: b.Key().Share, Shape: b.Key().Shape, Jobs: n})

@@ -69,7 +69,7 @@ func (s *state) end(e entry.Ended) error {
 	if !e.Next.Final() && s.leases.Killed(e.Job) {
 		return fmt.Errorf("job %d was killed, want an end that is final, not %q", e.Job, e.Next)
 	}
-	user, back := s.leases.User(l), ready.Withdrawn{Key: ready.Key{Share: l.Home, Shape: l.Shape},
+	user, back := s.leases.User(l), ready.Part{Key: ready.Key{Share: l.Home, Shape: l.Shape},
 		Range: ready.Range{Place: l.Place, Low: e.Job, High: e.Job, Task: l.Task, Attempt: l.Attempt + 1}}
 	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: !e.Next.Final()})
 	if err != nil {

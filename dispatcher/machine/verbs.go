@@ -40,7 +40,7 @@ func (s verbs) verb(e entry.Entry) error {
 }
 
 // takeOut has jobs of a task be ready no more. It returns where they were, by share and shape of the log.
-func (s verbs) takeOut(task, low, high int64) []ready.Withdrawn {
+func (s verbs) takeOut(task, low, high int64) []ready.Part {
 	list := s.ready.Withdraw(task, low, high)
 	for i, w := range list {
 		b := s.buffers[w.Key]
@@ -54,7 +54,7 @@ func (s verbs) takeOut(task, low, high int64) []ready.Withdrawn {
 }
 
 // putBack makes jobs ready that were taken out.
-func (s verbs) putBack(user string, list []ready.Withdrawn) error {
+func (s verbs) putBack(user string, list []ready.Part) error {
 	for _, w := range list {
 		if err := s.sorts.put(user, w, false); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (s verbs) kill(e entry.Killed) error {
 }
 
 // over has jobs that are no more hold no claims.
-func (s verbs) over(list []ready.Withdrawn) error {
+func (s verbs) over(list []ready.Part) error {
 	spans := make([]gate.Span, len(list))
 	for i, w := range list {
 		spans[i] = gate.Span{Low: w.Low, High: w.High}
@@ -110,7 +110,7 @@ func (s verbs) place(e entry.Placed) error {
 	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		s.leases.Run(job).Place = e.Place
 	}
-	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Withdrawn) { w.Place = e.Place })
+	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Part) { w.Place = e.Place })
 }
 
 // moveJobs has jobs count for another share.
@@ -126,7 +126,7 @@ func (s verbs) moveJobs(e entry.Moved) error {
 			s.charge(job, l, e.Share)
 		}
 	}
-	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Withdrawn) {
+	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Part) {
 		if moves(w.Share) {
 			w.Share, w.Place = e.Share, e.Place
 		}
@@ -145,7 +145,7 @@ func (s verbs) charge(job int64, l *running.Run, to shares.ShareID) {
 }
 
 // putElsewhere changes where jobs without a lease stand.
-func (s verbs) putElsewhere(task, low, high int64, change func(*ready.Withdrawn)) error {
+func (s verbs) putElsewhere(task, low, high int64, change func(*ready.Part)) error {
 	for _, set := range [2]*ready.Set{s.aside.Paused, s.aside.Waiting} {
 		user, _ := set.User(task)
 		for _, w := range set.Withdraw(task, low, high) {

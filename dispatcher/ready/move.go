@@ -30,14 +30,15 @@ func (s *Set) Has(id, low, high int64) (is bool) {
 	return is
 }
 
-// piece is the part of a range that has certain ids.
-type piece struct {
-	of *node
+// Part is jobs of a task in one buffer, in the part of a range that has certain ids.
+type Part struct {
+	Key
 	Range
+	of *node
 }
 
-// pieces are the ready jobs of a task with ids from low to high, in the order of their ids.
-func (s *Set) pieces(id, low, high int64) (list []piece) {
+// Within are the ready jobs of a task with ids from low to high, in the order of their ids.
+func (s *Set) Within(id, low, high int64) (list []Part) {
 	t := s.tasks[id]
 	if t == nil {
 		return nil
@@ -53,7 +54,7 @@ func (s *Set) pieces(id, low, high int64) (list []piece) {
 		if r.Low > high {
 			return false
 		}
-		part := piece{r, r.Range}
+		part := Part{r.in.key, r.Range, r}
 		part.Low, part.High = max(r.Low, low), min(r.High, high)
 		list = append(list, part)
 		return true
@@ -67,8 +68,8 @@ func (s *Set) Move(id int64, from, to Key, low, high int64) {
 		return
 	}
 	user, _ := s.User(id)
-	for _, part := range s.pieces(id, low, high) {
-		if part.of.in.key != from {
+	for _, part := range s.Within(id, low, high) {
+		if part.Key != from {
 			continue
 		}
 		s.cut(part)
@@ -78,27 +79,13 @@ func (s *Set) Move(id int64, from, to Key, low, high int64) {
 	}
 }
 
-// Withdrawn is jobs of a buffer: that are ready, or are so no more.
-type Withdrawn struct {
-	Key
-	Range
-}
-
-// Within are the ready jobs of a task with ids from low to high, in the order of their ids.
-func (s *Set) Within(id, low, high int64) (list []Withdrawn) {
-	for _, part := range s.pieces(id, low, high) {
-		list = append(list, Withdrawn{part.of.in.key, part.Range})
-	}
-	return list
-}
-
 // Withdraw takes all ready jobs of a task with ids from low to high out, and returns them in the order of their ids.
-func (s *Set) Withdraw(id, low, high int64) (out []Withdrawn) {
-	for _, part := range s.pieces(id, low, high) {
-		out = append(out, Withdrawn{part.of.in.key, part.Range})
+func (s *Set) Withdraw(id, low, high int64) []Part {
+	list := s.Within(id, low, high)
+	for _, part := range list {
 		s.cut(part)
 	}
-	return out
+	return list
 }
 
 // Forget drops a buffer that has no jobs.

@@ -122,14 +122,14 @@ func (s *Set) Take(key Key, place, job int64) (Range, bool) {
 	if r == nil {
 		return Range{}, false
 	}
-	taken := piece{r, r.Range}
+	taken := Part{key, r.Range, r}
 	taken.Low, taken.High = job, job
 	s.cut(taken)
 	return taken.Range, true
 }
 
 // cut takes a part out of its range.
-func (s *Set) cut(gone piece) {
+func (s *Set) cut(gone Part) {
 	r, low, high := gone.of, gone.Low, gone.High
 	b, t := r.in, s.tasks[r.Task]
 	part := t.parts[b.key]
