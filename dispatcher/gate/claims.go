@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -286,13 +287,13 @@ func (ch *change) dropJobs(ids Span) error {
 }
 
 // Over has jobs without a lease hold their claims no more: they were killed or closed.
-func (cs *Claims) Over(jobs []Span) (Effects, error) {
+func (cs *Claims) Over(jobs []ready.Part) (Effects, error) {
 	if len(cs.by) == 0 {
 		return Effects{}, nil
 	}
 	ch := change{claims: cs}
-	for _, ids := range jobs {
-		if err := ch.dropJobs(ids); err != nil {
+	for _, part := range jobs {
+		if err := ch.dropJobs(Span{part.Low, part.High}); err != nil {
 			return Effects{}, err
 		}
 	}

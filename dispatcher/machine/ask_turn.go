@@ -3,7 +3,6 @@ package machine
 import (
 	"slices"
 
-	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -31,7 +30,9 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 	switch {
 	case first.leaf != own:
 		out.Turn = TurnShare
-		a.compare(pool, first.leaf, out)
+		c := between(pool.Book, out.Round, first.leaf, own)
+		out.Deficit, out.Own = c.Deficit, c.RunnerUpDeficit
+		out.Trail, out.OwnTrail = pool.Book.Trail(first.leaf, nil), pool.Book.Trail(own, nil)
 	case unmade != nil:
 		out.Turn = TurnPriority
 	case found.job.Low == a.Job:
@@ -46,19 +47,6 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 	if a.Ahead > 0 && out.Turn == TurnShare {
 		a.ahead(r, f, out)
 	}
-}
-
-// compare says how the leaf that comes first and the job's stand to each other, by the figures that a choice between them goes by.
-func (a *asking) compare(p *books.Pool, leaf int, out *Answer) {
-	var two shares.Contenders
-	p.Book.Contend(&two, leaf, true)
-	p.Book.Contend(&two, a.own.leaf, true)
-	c, _ := p.Book.Contest(out.Round, &two)
-	out.Deficit, out.Own = c.Deficit, c.RunnerUpDeficit
-	if c.Winner != leaf { // a floor, or what is owed, goes before it
-		out.Deficit, out.Own = out.Own, out.Deficit
-	}
-	out.Trail, out.OwnTrail = p.Book.Trail(leaf, nil), p.Book.Trail(a.own.leaf, nil)
 }
 
 // ahead names the leaves that the tree puts before the job's, of those that have a job for the slot which nothing keeps back.

@@ -50,20 +50,15 @@ func (r *round) meet() {
 	for _, b := range r.sorts.bays[resource.Place{Queue: r.queue.Name, Node: r.pull.Node}] {
 		if r.runs(b) {
 			r.guests = append(r.guests, b)
-			r.enter(b.leaf)
+			if c := r.kind; !c.pool.Book.Contends(&c.leaves, b.leaf) {
+				c.contend(b.leaf, true)
+				r.entered = append(r.entered, b.leaf)
+			}
 		}
 	}
 }
 
-// enter has a leaf contend for the time of the decision.
-func (r *round) enter(leaf int) {
-	if c := r.kind; !c.pool.Book.Contends(&c.leaves, leaf) {
-		c.contend(leaf, true)
-		r.entered = append(r.entered, leaf)
-	}
-}
-
-// leave ends what enter began.
+// leave ends that.
 func (r *round) leave() {
 	for _, leaf := range r.entered {
 		r.kind.review(leaf)

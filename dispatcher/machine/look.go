@@ -112,15 +112,22 @@ func (r *round) contest(first due) Contest {
 	c.Contest, _ = book.Contest(r.offered, r.set)
 	c.Skipped = r.kind.skipped(c.Winner, r.set, &c)
 	if won := c.Winner; first.leaf != won { // the tree says another one, which comes second
-		var two shares.Contenders
-		book.Contend(&two, first.leaf, true)
-		book.Contend(&two, won, true)
-		if c.Contest, _ = book.Contest(r.offered, &two); c.Winner == won {
-			c.Deficit, c.RunnerUpDeficit = c.RunnerUpDeficit, c.Deficit
-		}
-		c.Winner, c.RunnerUp = first.leaf, won
+		c.Contest = between(book, r.offered, first.leaf, won)
 	}
 	c.Trail = book.Trail(c.Winner, nil)
+	return c
+}
+
+// between is a contest of two leaves, of which the first comes first whatever the tree says: by a floor, or by what it is owed.
+func between(book *shares.Pool, offered shares.Units, first, second int) shares.Contest {
+	var two shares.Contenders
+	book.Contend(&two, first, true)
+	book.Contend(&two, second, true)
+	c, _ := book.Contest(offered, &two)
+	if c.Winner != first {
+		c.Deficit, c.RunnerUpDeficit = c.RunnerUpDeficit, c.Deficit
+	}
+	c.Winner, c.RunnerUp = first, second
 	return c
 }
 

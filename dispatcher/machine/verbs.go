@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
@@ -93,16 +92,11 @@ func (s verbs) kill(e entry.Killed) error {
 
 // over has jobs that are no more hold no claims.
 func (s verbs) over(list []ready.Part) error {
-	spans := make([]gate.Span, len(list))
-	for i, w := range list {
-		spans[i] = gate.Span{Low: w.Low, High: w.High}
+	fx, err := s.claims.Over(list)
+	if err == nil {
+		s.sorts.turn(fx)
 	}
-	fx, err := s.claims.Over(spans)
-	if err != nil {
-		return err
-	}
-	s.sorts.turn(fx)
-	return nil
+	return err
 }
 
 // place gives jobs another place in the order of their share.
