@@ -80,6 +80,7 @@ func (k *kinds) headsAt(g *group, key headsKey) *gate.Heads {
 			h.Rank(b)
 		}
 	}
-	h.Changed = func() { k.offered(g, &key) }
+	by := key // which is on the heap from here on only
+	h.Changed = func() { k.offered(g, &by) }
 	return h
 }

@@ -60,6 +60,7 @@ func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
 		}
 		k.made++
 		c = k.newKind(r.queue, slices.Clone(in))
+		c.barred, c.refused, c.starved = map[int][]*books.Limit{}, map[int]obstacle{}, map[int]gate.Gate{}
 		k.by[string(key)], k.all = c, append(k.all, c)
 		for _, leaf := range k.state.site.Version.Tree.Leaves() {
 			c.review(leaf)
@@ -71,9 +72,7 @@ func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
 // runnable adds the outlines that the slot may run and has room for.
 func (k *kinds) runnable(r *round, in bits) (bits, Refusal) {
 	var refusal Refusal
-	for range (len(k.state.words.byAt) + 63) / 64 {
-		in = append(in, 0)
-	}
+	in = append(in, make(bits, (len(k.state.words.byAt)+63)/64)...)
 	for _, o := range k.outlinesFor(r.pull, r.queue) {
 		if !r.left.Fits(o.Need) || !r.pull.Only.Takes(o.Need.Label) || o.Need.Claims != nil && !r.asked && !o.Need.Claims.MetBy(r.offer()) {
 			continue
@@ -121,8 +120,7 @@ func (k *kinds) outlinesFor(p *Pull, q *books.Queue) []*outline {
 
 // newKind is a kind for which nobody contends yet.
 func (k *kinds) newKind(q *books.Queue, in bits) *kind {
-	c := &kind{state: k.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: in,
-		barred: map[int][]*books.Limit{}, refused: map[int]obstacle{}, starved: map[int]gate.Gate{}, eased: q.Home.Eased}
+	c := &kind{state: k.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: in, eased: q.Home.Eased}
 	if k.apart(q) {
 		c.at = q
 	}
