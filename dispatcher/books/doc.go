@@ -2,7 +2,7 @@
 // leaf could still use, and what shares and their users have missed and were given.
 //
 //	New(version, moment) ──▶ Site ──Queue, Pool──▶ Limit.Room
-//	Hold(holding)        ──▶ counts units at queue, target slots, pool, path and leaf; Freed hears of limits with more room
+//	Hold(queue, share)   ──▶ counts units at queue, target slots, pool, path and leaf; Freed hears of limits with more room
 //	Reach.Want           ──▶ what a leaf could use in a pool, by the queues that may run its work
 //
 // # Invariants

@@ -23,11 +23,17 @@ func FitOf(need job.Requirements) Fit {
 	return Fit{Need: need, Class: class, ClassAt: slices.Index(job.Classes, class)}
 }
 
-// Place finds the queues that may run such jobs.
+// Place finds the queues that may run such jobs, and at which of them these are remote.
 func (t *Site) Place(o *Fit) {
-	o.Queues, o.Power = make([]bool, len(t.Version.Queues)), map[*Pool]shares.Units{}
-	o.Remote = prefersElsewhere(o.Need, t.Version.Queues)
+	n := len(t.Version.Queues)
+	o.Queues, o.Remote, o.Power = make([]bool, n), nil, map[*Pool]shares.Units{}
+	if o.Need.Locality == job.LocalityPreferred {
+		o.Remote = make([]bool, n)
+	}
 	for i, q := range t.Version.Queues {
+		if o.Remote != nil {
+			o.Remote[i] = !job.Local(o.Need.Locations, q)
+		}
 		if c := o.Need.Claims; !job.RunsAt(o.Need, q) || c != nil && (c.Missing || c.Queue != "" && c.Queue != q.Name) {
 			continue
 		}
@@ -35,16 +41,4 @@ func (t *Site) Place(o *Fit) {
 		p := t.Queues[q.ID].Home
 		o.Power[p] = max(o.Power[p], shares.Units(q.CorePowerMilli))
 	}
-}
-
-// prefersElsewhere says at which queues jobs are remote, by position; nil: at none.
-func prefersElsewhere(need job.Requirements, queues []shares.Queue) (remote []bool) {
-	if need.Locality != job.LocalityPreferred {
-		return nil
-	}
-	remote = make([]bool, len(queues))
-	for i, q := range queues {
-		remote[i] = !job.Local(need.Locations, q)
-	}
-	return remote
 }

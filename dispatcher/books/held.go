@@ -57,37 +57,27 @@ func (hs Held) Digest(add func(values ...any)) {
 	}
 }
 
-// Holding is jobs that begin or cease to hold units at a queue.
-type Holding struct {
-	Queue *Queue
-	Share shares.ShareID
-	Class string
-	Jobs  int64
-	Cores int64 // of all of them
-	Units shares.Units
-}
-
 // Hold counts units at the queue, its pool and the leaf; ok is false when the share is no leaf.
-func (t *Site) Hold(h Holding) (leaf int, ok bool) {
-	q, p := h.Queue, h.Queue.Home
-	q.HeldJobs += h.Jobs
-	q.HeldCores += h.Cores
-	t.charge(q.Limit, shares.Units(h.Cores)*1000)
-	t.holdTargets(q, h.Share, h.Class, h.Cores)
+func (t *Site) Hold(q *Queue, share shares.ShareID, of *Fit, n HeldCount) (leaf int, ok bool) {
+	p, cores := q.Home, n.Jobs*int64(of.Need.Cores)
+	q.HeldJobs += n.Jobs
+	q.HeldCores += cores
+	t.charge(q.Limit, shares.Units(cores)*1000)
+	t.holdTargets(q, share, of.Class, cores)
 	if q.State == shares.Online {
-		t.charge(p.Limit, h.Units)
+		t.charge(p.Limit, n.Units)
 	} else {
-		p.HeldOffline += h.Units
+		p.HeldOffline += n.Units
 		p.Book.SetCapacity(p.full())
 	}
-	if leaf, ok = t.Leaf(h.Share); !ok {
+	if leaf, ok = t.Leaf(share); !ok {
 		return leaf, false
 	}
 	for _, l := range p.Paths[leaf] {
-		t.charge(l, h.Units)
+		t.charge(l, n.Units)
 	}
-	p.Book.Hold(leaf, h.Units)
-	if h.Units < 0 {
+	p.Book.Hold(leaf, n.Units)
+	if n.Units < 0 {
 		p.Eased++
 	}
 	return leaf, true

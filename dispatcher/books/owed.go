@@ -15,9 +15,8 @@ import (
 type owed struct{ list []owedUnits } // in the order of the tree
 
 type owedUnits struct {
-	leaf  int
-	units shares.Units // more than 0
-	until time.Time
+	leaf       int
+	entry.Debt // of more than 0 units
 }
 
 // owedFor bounds how long a debt counts. It is said anew before that, as long as somebody reclaims.
@@ -39,7 +38,7 @@ func (w *owed) set(o owedUnits) {
 	if had {
 		w.list = slices.Delete(w.list, i, i+1)
 	}
-	if o.units > 0 {
+	if o.Units > 0 {
 		w.list = slices.Insert(w.list, i, o)
 	}
 }
@@ -48,7 +47,7 @@ func (w *owed) set(o owedUnits) {
 func (w *owed) take(leaf int, u shares.Units) {
 	for i := range w.list {
 		if o := &w.list[i]; o.leaf == leaf {
-			if o.units -= u; o.units <= 0 {
+			if o.Units -= u; o.Units <= 0 {
 				w.list = slices.Delete(w.list, i, i+1)
 			}
 			return
@@ -56,17 +55,13 @@ func (w *owed) take(leaf int, u shares.Units) {
 	}
 }
 
-// Debt is what a share is owed in a pool; see entry.Debt.
-type Debt = entry.Debt
-
 // Owe says what a share is owed from now on. One that is no leaf, or a pool that is not there, is owed nothing.
-func (t *Site) Owe(e entry.Owed, now time.Time) { t.owe(Debt{Owed: e, Until: now.Add(owedFor)}) }
+func (t *Site) Owe(e entry.Owed, now time.Time) { t.owe(entry.Debt{Owed: e, Until: now.Add(owedFor)}) }
 
-func (t *Site) owe(d Debt) {
-	leaf, ok := t.Leaf(d.Share)
-	for _, p := range t.Pools {
-		if ok && p.Name == d.Pool {
-			p.Owed.set(owedUnits{leaf, d.Units, d.Until})
+func (t *Site) owe(d entry.Debt) {
+	if leaf, ok := t.Leaf(d.Share); ok {
+		if p := t.Pool(d.Pool); p != nil {
+			p.Owed.set(owedUnits{leaf, d})
 		}
 	}
 }
@@ -74,28 +69,21 @@ func (t *Site) owe(d Debt) {
 // Forgive drops the debts whose time is over.
 func (t *Site) Forgive(now time.Time) {
 	for _, p := range t.Pools {
-		p.Owed.list = slices.DeleteFunc(p.Owed.list, func(o owedUnits) bool { return !now.Before(o.until) })
+		p.Owed.list = slices.DeleteFunc(p.Owed.list, func(o owedUnits) bool { return !now.Before(o.Until) })
 	}
 }
 
 // Debts are all, by pool and in the order of the tree.
-func (t *Site) Debts() (list []Debt) {
+func (t *Site) Debts() (list []entry.Debt) {
 	for _, p := range t.Pools {
-		list = append(list, t.debts(p)...)
+		list = append(list, p.Owed.debts()...)
 	}
 	return list
 }
 
-func (t *Site) debts(p *Pool) (list []Debt) {
-	for _, o := range p.Owed.list {
-		list = append(list, Debt{Owed: entry.Owed{Pool: p.Name, Share: t.Version.Tree.Nodes[o.leaf].ID, Units: o.units}, Until: o.until})
+func (w *owed) debts() (list []entry.Debt) {
+	for _, o := range w.list {
+		list = append(list, o.Debt)
 	}
 	return list
-}
-
-// RecallDebts puts them in force: the site is another one.
-func (t *Site) RecallDebts(list []Debt) {
-	for _, d := range list {
-		t.owe(d)
-	}
 }

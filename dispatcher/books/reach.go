@@ -4,24 +4,38 @@ import "github.com/divvyhq/divvy/shares"
 
 const nClasses = 4
 
-// Reach is which queues of a pool the leaf's jobs could use: their demand is bounded by it.
+// Reach is which queues of a pool the leaf's jobs could use: their demand is bounded by it. The zero one is not measured yet.
 type Reach struct {
-	queues  []bool                // by position
+	room
 	power   map[*Fit]shares.Units // with which its jobs run there, where that is not the outline's; see site.powerAt
+	targets bool                  // one of the queues has target slots: then there is
+	classes [nClasses]room        // the same of the jobs of each class
+	known   bool
+}
+
+// room is what jobs may hold of the queues that they could use.
+type room struct {
+	queues  []bool // by position
 	cap     shares.Units
 	bounded bool
 	held    shares.Units // of this leaf at those queues
-	targets bool         // one of them has target slots
-	classes [nClasses]classReach
-	stale   bool
 }
 
-// classReach is the same of the jobs of one class, where there are target slots.
-type classReach struct {
-	queues  []bool
-	cap     shares.Units
-	bounded bool
-	held    shares.Units
+func newRoom(t *Site) room { return room{queues: make([]bool, len(t.Version.Queues)), bounded: true} }
+
+// add adds the queue at a position, for jobs of a share and class.
+func (r *room) add(t *Site, at int, share shares.ShareID, class string) {
+	most, limited := t.MostAt(t.Queues[t.Version.Queues[at].ID], share, class)
+	r.queues[at], r.bounded = true, r.bounded && limited
+	r.cap += most
+}
+
+// bound is how much of a want there is room for.
+func (r *room) bound(want shares.Units) shares.Units {
+	if r.bounded {
+		want = min(want, max(0, r.cap-r.held))
+	}
+	return want
 }
 
 // Work is jobs of a leaf that slots run alike.
@@ -30,27 +44,17 @@ type Work struct {
 	Waits int64 // that are ready or to be made
 }
 
-// Wanting is a leaf with all its work, and what shares hold.
-type Wanting struct {
-	Node int
-	Work []*Work
-	Held Held
-}
-
-// NewReach is not measured yet.
-func NewReach() *Reach { return &Reach{stale: true} }
-
 // Forget has it measured anew: the leaf has other work.
-func (r *Reach) Forget() { r.stale = true }
+func (r *Reach) Forget() { r.known = false }
 
-// Want is what a leaf could use in a pool beyond what it holds: units of its jobs that are ready or to be made, within the
+// Want is what a leaf with such work could use in a pool beyond what it holds: units of its jobs that are ready or to be made, within the
 // slots of the queues that could run them.
-func (r *Reach) Want(t *Site, p *Pool, of Wanting) shares.Units {
-	if r.stale {
-		r.measure(t, p, of)
+func (r *Reach) Want(t *Site, p *Pool, node int, work []*Work, held Held) shares.Units {
+	if !r.known {
+		r.measure(t, p, node, work, held)
 	}
 	var byClass [nClasses]shares.Units
-	for _, w := range of.Work {
+	for _, w := range work {
 		if w.Waits > 0 {
 			power := w.Fit.Power[p]
 			if r.power != nil {
@@ -61,48 +65,38 @@ func (r *Reach) Want(t *Site, p *Pool, of Wanting) shares.Units {
 	}
 	var want shares.Units
 	for class, units := range byClass {
-		if c := &r.classes[class]; c.bounded {
-			units = min(units, max(0, c.cap-c.held))
-		}
-		want += units
+		want += r.classes[class].bound(units)
 	}
-	if r.bounded {
-		want = min(want, max(0, r.cap-r.held))
-	}
-	return want
+	return r.bound(want)
 }
 
-func (r *Reach) measure(t *Site, p *Pool, of Wanting) {
-	*r = Reach{queues: make([]bool, len(t.Version.Queues)), bounded: true}
-	for _, w := range of.Work {
+func (r *Reach) measure(t *Site, p *Pool, node int, work []*Work, held Held) {
+	*r = Reach{room: newRoom(t), known: true}
+	for _, w := range work {
 		if w.Waits <= 0 {
 			continue
 		}
 		for i, ok := range w.Fit.Queues {
-			r.queues[i] = r.queues[i] || ok && t.Version.Queues[i].Pool == p.Name && t.MayRun(i, of.Node, w.Fit)
+			r.queues[i] = r.queues[i] || ok && t.Version.Queues[i].Pool == p.Name && t.MayRun(i, node, w.Fit)
 		}
 		if len(t.Policies) > 0 {
 			if r.power == nil {
 				r.power = map[*Fit]shares.Units{}
 			}
-			r.power[w.Fit] = t.powerAt(of.Node, w.Fit, p)
+			r.power[w.Fit] = t.powerAt(node, w.Fit, p)
 		}
 	}
-	id := t.Version.Tree.Nodes[of.Node].ID
+	id := t.Version.Tree.Nodes[node].ID
 	for i, in := range r.queues {
-		if !in {
-			continue
+		if in {
+			r.add(t, i, id, "")
+			r.targets = r.targets || len(t.Queues[t.Version.Queues[i].ID].Targets) > 0
 		}
-		q := t.Queues[t.Version.Queues[i].ID]
-		r.targets = r.targets || len(q.Targets) > 0
-		u, limited := t.MostAt(q, id, "")
-		r.bounded = r.bounded && limited
-		r.cap += u
 	}
 	if r.targets {
-		r.measureClasses(t, of)
+		r.measureClasses(t, id, work)
 	}
-	for key, h := range of.Held[id] {
+	for key, h := range held[id] {
 		if q := t.Queues[key.Queue]; q != nil {
 			r.Hold(q, h.Class, h.Units)
 		}
@@ -110,29 +104,26 @@ func (r *Reach) measure(t *Site, p *Pool, of Wanting) {
 }
 
 // measureClasses is measure for the jobs of each class by itself.
-func (r *Reach) measureClasses(t *Site, of Wanting) {
-	for _, w := range of.Work {
+func (r *Reach) measureClasses(t *Site, share shares.ShareID, work []*Work) {
+	for _, w := range work {
 		if w.Waits <= 0 {
 			continue
 		}
 		c := &r.classes[w.Fit.ClassAt]
 		if c.queues == nil {
-			c.queues, c.bounded = make([]bool, len(r.queues)), true
+			*c = newRoom(t)
 		}
 		for i, fits := range w.Fit.Queues {
-			if !fits || !r.queues[i] || c.queues[i] {
-				continue
+			if fits && r.queues[i] && !c.queues[i] {
+				c.add(t, i, share, w.Fit.Class)
 			}
-			u, limited := t.MostAt(t.Queues[t.Version.Queues[i].ID], t.Version.Tree.Nodes[of.Node].ID, w.Fit.Class)
-			c.queues[i], c.bounded = true, c.bounded && limited
-			c.cap += u
 		}
 	}
 }
 
 // Hold counts what the leaf holds at a queue, if that is one of them.
 func (r *Reach) Hold(q *Queue, class int, units shares.Units) {
-	if r.stale || !r.queues[q.Pos] {
+	if !r.known || !r.queues[q.Pos] {
 		return
 	}
 	r.held += units

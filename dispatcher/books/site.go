@@ -12,12 +12,10 @@ import (
 
 // Site is a version of the site with the plans and target slots of a moment.
 type Site struct {
-	Capped   *entry.Capped  // capacities that people have set
-	File     shares.Version // as it was adopted
-	Version  shares.Version // its tree with the plans of the moment
+	Source
+	Version  shares.Version // that of the source, its tree with the plans of the moment
 	At       time.Time      // the moment
 	Next     time.Time      // when others come into force; zero: never
-	Targets  []entry.Target // that hold, beside the site file
 	Queues   map[shares.QueueID]*Queue
 	ByName   map[string]*Queue
 	Pools    []*Pool // by name
@@ -58,7 +56,7 @@ type Pool struct {
 
 // Source is what a site is made of.
 type Source struct {
-	File    shares.Version
+	File    shares.Version // as it was adopted
 	Targets []entry.Target // that hold beside it
 	Capped  *entry.Capped  // capacities that people have set; nil: those that the version has
 }
@@ -89,25 +87,23 @@ func (s Source) resources() []shares.Resource {
 
 // New works out what follows from a version at a moment.
 func New(from Source, at time.Time, freed func(*Limit)) *Site {
-	file, targets := from.File, from.Targets
-	v := file
+	v := from.File
 	v.Resources = from.resources()
-	v.Tree = file.Tree.At(at)
-	t := &Site{Capped: from.Capped, File: file, Version: v, At: at, Targets: slices.Clone(targets), Queues: map[shares.QueueID]*Queue{}, ByName: map[string]*Queue{}, freed: freed}
-	t.Next, _ = file.Tree.NextChange(at)
-	for _, target := range targets {
+	v.Tree = v.Tree.At(at)
+	from.Targets = slices.Clone(from.Targets)
+	t := &Site{Source: from, Version: v, At: at, Queues: map[shares.QueueID]*Queue{}, ByName: map[string]*Queue{}, freed: freed}
+	t.Next, _ = from.File.Tree.NextChange(at)
+	for _, target := range from.Targets {
 		if u := target.Until; !u.IsZero() && (t.Next.IsZero() || u.Before(t.Next)) {
 			t.Next = u
 		}
 	}
-	byName := map[string]*Pool{}
 	for name, c := range Capacities(v.Queues) {
-		p := newPool(v.Tree, name, c)
-		byName[name], t.Pools = p, append(t.Pools, p)
+		t.Pools = append(t.Pools, newPool(v.Tree, name, c))
 	}
 	slices.SortFunc(t.Pools, func(a, b *Pool) int { return strings.Compare(a.Name, b.Name) })
 	for i, q := range v.Queues {
-		e := &Queue{Queue: q, Pos: i, Home: byName[q.Pool]}
+		e := &Queue{Queue: q, Pos: i, Home: t.Pool(q.Pool)}
 		if q.Slots != nil {
 			e.Limit = &Limit{Gate: gate.Queue, Ref: q.Name, cap: shares.Units(*q.Slots) * 1000}
 		}
@@ -138,8 +134,14 @@ func newPool(tree *shares.Tree, name string, c shares.Units) *Pool {
 	return p
 }
 
-// Source is what it was made of.
-func (t *Site) Source() Source { return Source{t.File, t.Targets, t.Capped} }
+// Pool finds one by name; nil: no queue is in it.
+func (t *Site) Pool(name string) *Pool {
+	i, ok := slices.BinarySearchFunc(t.Pools, name, func(p *Pool, name string) int { return strings.Compare(p.Name, name) })
+	if !ok {
+		return nil
+	}
+	return t.Pools[i]
+}
 
 // Due says whether figures other than those in force belong to a moment. A clock that was set back counts too.
 func (t *Site) Due(now time.Time) bool {
@@ -151,12 +153,10 @@ func (t *Site) Due(now time.Time) bool {
 func Capacities(queues []shares.Queue) map[string]shares.Units {
 	c := map[string]shares.Units{}
 	for _, q := range queues {
-		if q.State != shares.Online {
-			c[q.Pool] += 0
-			continue
-		}
 		u, limited := q.Capacity()
 		switch {
+		case q.State != shares.Online:
+			c[q.Pool] += 0
 		case !limited, c[q.Pool] == shares.Unlimited:
 			c[q.Pool] = shares.Unlimited
 		default:
@@ -244,9 +244,6 @@ func (t *Site) MayRun(at, leaf int, o *Fit) bool {
 
 // powerAt is the power of the strongest queue of a pool that may run jobs of an outline for a leaf; 0: none may.
 func (t *Site) powerAt(leaf int, o *Fit, p *Pool) (most shares.Units) {
-	if len(t.Policies) == 0 {
-		return o.Power[p]
-	}
 	for i, q := range t.Version.Queues {
 		if q.Pool == p.Name && t.MayRun(i, leaf, o) {
 			most = max(most, shares.Units(q.CorePowerMilli))

@@ -9,46 +9,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// lagKey is a share in a pool.
-type lagKey struct {
-	pool  string
-	share shares.ShareID
-}
-
-// lag is what a share has missed up to a moment, in thousandths of a unit times seconds. The one is counted by targets as they
-// are, for showing; what is remembered fades with the share's half_life and shifts its target (shares.Pool.Remember).
-type lag struct{ shown, remembered float64 }
-
-// Lags is what shares have missed in pools.
-type Lags map[lagKey]lag
-
-// Lags is what all shares have missed.
-func (t *Site) Lags() Lags {
-	all := Lags{}
-	for _, p := range t.Pools {
-		for i, n := range p.Book.Tree().Nodes {
-			if i > 0 {
-				all[lagKey{p.Name, n.ID}] = lag{p.Lag[i], p.Book.Lag(i)}
-			}
-		}
-	}
-	return all
-}
-
-// RecallLags sets what shares have missed.
-func (t *Site) RecallLags(all Lags) {
-	for _, p := range t.Pools {
-		for i, n := range p.Book.Tree().Nodes {
-			if l, ok := all[lagKey{p.Name, n.ID}]; ok {
-				p.Lag[i] = l.shown
-				if n.Plan.HalfLife > 0 {
-					p.Book.SetLag(i, l.remembered)
-				}
-			}
-		}
-	}
-}
-
 // Remember counts the time that passed for what each share missed or had too much, by what it holds and should hold. Wants have to be
 // up to date.
 func (t *Site) Remember(by []entry.Offer, dt time.Duration) {
@@ -69,11 +29,10 @@ func (t *Site) Remember(by []entry.Offer, dt time.Duration) {
 	}
 }
 
-// Stood is where each pool stands, by name.
-func (t *Site) Stood(served *Servings) (list []entry.Stood) {
-	users := served.Kept()
+// Stood is where each pool stands, by name, with the last grants to users.
+func (t *Site) Stood(users map[string][]entry.Serving) (list []entry.Stood) {
 	for _, p := range t.Pools {
-		stood := entry.Stood{Pool: p.Name, Grants: p.grants, Users: users[p.Name], Debts: t.debts(p)}
+		stood := entry.Stood{Pool: p.Name, Grants: p.grants, Users: users[p.Name], Debts: p.Owed.debts()}
 		for i, n := range p.Book.Tree().Nodes {
 			s := entry.Standing{Share: n.ID, Lag: p.Lag[i], Past: p.Book.Lag(i), Grant: p.Last[i]}
 			if i > 0 && s != (entry.Standing{Share: n.ID}) {
@@ -86,33 +45,45 @@ func (t *Site) Stood(served *Servings) (list []entry.Stood) {
 	return list
 }
 
-// Remind sets what shares have missed and are owed, and who was given something last. The site is a new one: nothing was granted in it.
+// Remind sets what shares have missed and are owed: the site is a new one. What is missed by the targets as they are is for showing
+// alone; what is remembered fades with the share's half_life and shifts its target (shares.Pool.Remember).
 func (t *Site) Remind(list []entry.Stood) {
-	lags := Lags{}
 	for _, of := range list {
-		for _, p := range t.Pools {
-			if p.Name == of.Pool {
-				t.remindTurns(p, of)
-			}
+		p := t.Pool(of.Pool)
+		if p == nil {
+			continue
 		}
 		for _, s := range of.Shares {
-			lags[lagKey{of.Pool, s.Share}] = lag{s.Lag, s.Past}
+			i, ok := t.Version.Tree.ByID(s.Share)
+			if !ok {
+				continue
+			}
+			if p.Lag[i] = s.Lag; t.Version.Tree.Nodes[i].Plan.HalfLife > 0 {
+				p.Book.SetLag(i, s.Past)
+			}
 		}
-		t.RecallDebts(of.Debts)
+		for _, d := range of.Debts {
+			t.owe(d)
+		}
 	}
-	t.RecallLags(lags)
 }
 
-// remindTurns has the leaves of a pool be granted something in the order in which they were.
-func (t *Site) remindTurns(p *Pool, of entry.Stood) {
-	order := slices.SortedFunc(slices.Values(of.Shares), func(a, b entry.Standing) int { return cmp.Compare(a.Grant, b.Grant) })
-	for _, s := range order {
-		if leaf, ok := t.Leaf(s.Share); ok && s.Grant > 0 {
-			p.Book.Granted(leaf)
-			p.Last[leaf] = s.Grant
+// RemindTurns has the leaves of pools be granted something in the order in which they were. Nothing was granted at the site yet.
+func (t *Site) RemindTurns(list []entry.Stood) {
+	for _, of := range list {
+		p := t.Pool(of.Pool)
+		if p == nil {
+			continue
 		}
+		order := slices.SortedFunc(slices.Values(of.Shares), func(a, b entry.Standing) int { return cmp.Compare(a.Grant, b.Grant) })
+		for _, s := range order {
+			if leaf, ok := t.Leaf(s.Share); ok && s.Grant > 0 {
+				p.Book.Granted(leaf)
+				p.Last[leaf] = s.Grant
+			}
+		}
+		p.grants = of.Grants
 	}
-	p.grants = of.Grants
 }
 
 // Digest adds what is held, wanted and missed in each pool.

@@ -1,7 +1,9 @@
 package books
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
@@ -85,3 +87,31 @@ func (t *Site) MostAt(q *Queue, share shares.ShareID, class string) (most shares
 
 // Lack is how many cores are held less than a floor says.
 func (t *Target) Lack() int64 { return max(0, int64(t.Slots)-t.Held) }
+
+// DueByFloor is the leaf of contenders that a floor of the queue has come first: it takes the floors in the order of what they lack, the
+// most first, and below each the leaf that the tree says. offers says whether a leaf has jobs that a floor is for.
+func (q *Queue) DueByFloor(offered shares.Units, contenders *shares.Contenders, offers func(*Target, int) bool) (floor *Target, leaf int, ok bool) {
+	for _, t := range slices.SortedStableFunc(slices.Values(q.Floors), func(a, b *Target) int { return cmp.Compare(b.Lack(), a.Lack()) }) {
+		if t.Lack() == 0 {
+			break
+		}
+		if leaf, ok := q.Home.below(t, offered, contenders, offers); ok {
+			return t, leaf, true
+		}
+	}
+	return nil, 0, false
+}
+
+// below is the leaf that the tree says among those that a floor is for.
+func (p *Pool) below(t *Target, offered shares.Units, contenders *shares.Contenders, offers func(*Target, int) bool) (leaf int, ok bool) {
+	for _, leaf := range t.Leaves {
+		if p.Book.Contends(contenders, leaf) && offers(t, leaf) {
+			p.Book.Contend(&p.floored, leaf, true)
+		}
+	}
+	leaf, ok = p.Book.Choose(offered, &p.floored)
+	for _, leaf := range t.Leaves {
+		p.Book.Contend(&p.floored, leaf, false)
+	}
+	return leaf, ok
+}

@@ -18,12 +18,11 @@ type PoolView struct {
 
 // PoolView returns how a pool stands; false when no queue is in it.
 func (t *Site) PoolView(name string) (PoolView, bool) {
-	for _, p := range t.Pools {
-		if p.Name == name {
-			return PoolView{Capacity: p.Capacity, Offline: p.HeldOffline, Book: p.Book.Copy(), Lag: slices.Clone(p.Lag)}, true
-		}
+	p := t.Pool(name)
+	if p == nil {
+		return PoolView{}, false
 	}
-	return PoolView{}, false
+	return PoolView{Capacity: p.Capacity, Offline: p.HeldOffline, Book: p.Book.Copy(), Lag: slices.Clone(p.Lag)}, true
 }
 
 // QueueView is what runs at a queue.
@@ -32,7 +31,7 @@ type QueueView struct {
 	HeldJobs  int64
 	Polled    bool         // pilots pull here
 	Targets   []TargetView // the limits, then the floors
-	Hole      *Hole        // it fails nearly all that it gets; nil: it does not
+	Hole      *entry.Hole  // it fails nearly all that it gets; nil: it does not
 }
 
 // TargetView is target slots with the cores that are held under them.
@@ -49,10 +48,8 @@ func (t *Site) QueueView(id shares.QueueID, polled bool, holes Holes) (w QueueVi
 		return w
 	}
 	w = QueueView{HeldCores: q.HeldCores, HeldJobs: q.HeldJobs, Polled: polled}
-	for _, h := range holes.List() {
-		if h.Queue == id {
-			w.Hole = &h
-		}
+	if h, is := holes[id]; is {
+		w.Hole = &h
 	}
 	for _, target := range slices.Concat(q.Targets, q.Floors) {
 		w.Targets = append(w.Targets, target.View())

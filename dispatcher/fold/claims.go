@@ -107,7 +107,7 @@ func (c *claims) follow(e entry.Entry, at time.Time, nth int64) error {
 		return c.change([]int64{e.Claim}, at, func() error { return c.apply(e) })
 	case entry.Joined:
 		err := c.apply(e)
-		if p := c.Of(e.Low); err == nil && p.Spans()[0].Low == e.Low {
+		if p := c.Of(e.Low); err == nil && p.Spans[0].Low == e.Low {
 			c.nths[partyKey(gate.SavedParty{Task: e.Task, Claims: e.Claims})] = nth
 		}
 		return err

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,8 +21,11 @@ type Asked struct {
 
 // AskedOf is what jobs ask that need such units.
 func AskedOf(resources map[string]int64, by Payer) Asked {
-	list := AsksOf(resources)
-	return Asked{List: list, Lot: LotOf(list), Payer: by}
+	a := Asked{List: AsksOf(resources), Payer: by}
+	for _, ask := range a.List {
+		a.Lot += fmt.Sprintf("%d %s\x00", ask.Units, ask.Ref)
+	}
+	return a
 }
 
 // Any says whether it is anything.
@@ -40,17 +44,14 @@ func (sp *Supplies) Resolve(a *Asked) (apart bool) {
 		a.ByQueue = a.ByQueue || k.Of.PerQueue
 		a.Unsplit = a.Unsplit && k.Of.Split.By == shares.SplitByNone
 	}
-	apart = a.ByQueue && !sp.byQueue
-	sp.byQueue = sp.byQueue || a.ByQueue
+	apart = a.ByQueue && !sp.ByQueue
+	sp.ByQueue = sp.ByQueue || a.ByQueue
 	return apart
 }
 
-// ByQueue says whether jobs ask for something of which queues have units of their own.
-func (sp *Supplies) ByQueue() bool { return sp.byQueue }
-
 // Own says whether a queue has units of its own of something that jobs ask for.
 func (sp *Supplies) Own(q *shares.Queue) bool {
-	return sp.byQueue && q != nil && (sp.all || q.MaxIO > 0)
+	return sp.ByQueue && q != nil && (sp.all || q.MaxIO > 0)
 }
 
 // Wants is what the ready jobs of a buffer want of resources. The zero one asks for nothing.
@@ -64,11 +65,14 @@ type Wants struct {
 // bundle is what each job needs of the pools at a queue; of queue 0 where these are of all queues.
 type bundle struct {
 	*resource.Bundle
-	queue *shares.Queue
+	supplies []*Supply // by ask
 }
 
-// Wanted says whether resources know, or are to know, that jobs want something.
-func (w *Wants) Wanted() bool { return len(w.bundles) > 0 || w.Jobs > 0 }
+func (b bundle) ease() {
+	for _, sup := range b.supplies {
+		sup.Ease()
+	}
+}
 
 // Forget has it want nothing: the site is another one.
 func (w *Wants) Forget() { w.Jobs, w.bundles = 0, nil }
@@ -92,15 +96,18 @@ func (sp *Supplies) bundle(w *Wants, q *shares.Queue) bundle {
 	if b, ok := w.bundles[at]; ok {
 		return b
 	}
+	var b bundle
 	asks := make([]resource.Ask, len(w.Asked.List))
 	for i := range w.Asked.List {
 		a := &w.Asked.List[i]
-		asks[i] = resource.Ask{Pool: sp.At(a, q).Book, ID: sp.SharingID(a.Of, w.Asked.Payer, w.Share), Units: a.Units}
+		sup := sp.At(a, q)
+		b.supplies = append(b.supplies, sup)
+		asks[i] = resource.Ask{Pool: sup.Book, ID: sp.SharingID(a.Of, w.Asked.Payer, w.Share), Units: a.Units}
 	}
+	b.Bundle = resource.NewBundle(w.Asked.Payer.SharingID, asks...)
 	if w.bundles == nil {
 		w.bundles = map[shares.QueueID]bundle{}
 	}
-	b := bundle{resource.NewBundle(w.Asked.Payer.SharingID, asks...), q}
 	w.bundles[at] = b
 	return b
 }
@@ -108,14 +115,12 @@ func (sp *Supplies) bundle(w *Wants, q *shares.Queue) bundle {
 // Tell says how many jobs are wanted to run at a queue; nil: where units are of all queues. A grant does not ease anything: nobody may
 // have more for it.
 func (sp *Supplies) Tell(w *Wants, q *shares.Queue, granted bool) {
-	if !w.Wanted() {
+	if len(w.bundles) == 0 && w.Jobs == 0 { // nobody knows of jobs, and there are none
 		return
 	}
-	sp.bundle(w, q).Want(w.Jobs)
-	if !granted {
-		for i := range w.Asked.List {
-			sp.At(&w.Asked.List[i], q).Ease()
-		}
+	b := sp.bundle(w, q)
+	if b.Want(w.Jobs); !granted {
+		b.ease()
 	}
 }
 
@@ -123,16 +128,14 @@ func (sp *Supplies) Tell(w *Wants, q *shares.Queue, granted bool) {
 func (sp *Supplies) Stop(w *Wants, q *shares.Queue) { sp.bundle(w, q).Want(0) }
 
 // Release ends what is reserved for jobs: none of them can be given now.
-func (sp *Supplies) Release(w *Wants) {
+func (w *Wants) Release() {
 	for _, b := range w.bundles {
 		if w.Jobs > 0 {
 			b.Bundle.Release()
 			continue
 		}
 		b.Want(0)
-		for i := range w.Asked.List {
-			sp.At(&w.Asked.List[i], b.queue).Ease()
-		}
+		b.ease()
 	}
 }
 
@@ -141,14 +144,13 @@ func (sp *Supplies) Took(w *Wants, q *shares.Queue) {
 	if !w.Asked.Any() || w.Asked.Unknown {
 		return
 	}
-	sp.bundle(w, q).Granted()
-	for i := range w.Asked.List {
-		a := &w.Asked.List[i]
-		sup := sp.At(a, q)
+	b := sp.bundle(w, q)
+	b.Granted()
+	for _, sup := range b.supplies {
 		sup.Grants++
-		sup.Moved(sp.SharingID(a.Of, w.Asked.Payer, w.Share))
-		sup.Ease() // an odd unit may be somebody else's by now
+		sup.Moved(sp.SharingID(sup.Of, w.Asked.Payer, w.Share))
 	}
+	b.ease() // an odd unit may be somebody else's by now
 }
 
 // Shortage is what keeps a job back of the resources that it asks for. The zero one is none.
@@ -175,15 +177,13 @@ func (sp *Supplies) Short(w *Wants, q *shares.Queue, unseen bool) (no Shortage) 
 	if ok {
 		return no
 	}
-	for i := range w.Asked.List {
-		a := &w.Asked.List[i]
-		sup := sp.At(a, q)
-		if len(w.Asked.List) > 1 {
-			sup.Ease() // the jobs want nothing of the others as long as one keeps them back
-		}
+	if len(b.supplies) > 1 {
+		b.ease() // the jobs want nothing of the others as long as one keeps them back
+	}
+	for i, sup := range b.supplies {
 		if sup.Book.Name() == why.Resource {
-			sup.Refused(why, a.Units)
-			no = Shortage{By: sup, Why: why, Units: a.Units}
+			no = Shortage{By: sup, Why: why, Units: w.Asked.List[i].Units}
+			sup.Refused(why, no.Units)
 		}
 	}
 	return no
@@ -216,8 +216,7 @@ func (sp *Supplies) Explain(w *Wants, q *shares.Queue, unseen bool, moment time.
 	if ok {
 		return nil, Refusal{}
 	}
-	i := slices.IndexFunc(w.Asked.List, func(a Ask) bool { return sp.At(&a, q).Book.Name() == why.Resource })
-	sup := sp.At(&w.Asked.List[i], q)
+	sup := b.supplies[slices.IndexFunc(b.supplies, func(sup *Supply) bool { return sup.Book.Name() == why.Resource })]
 	s := &Explained{Refusal: why, Ref: sup.key.ref, BuiltIn: sup.Of.BuiltIn(), Capacity: sup.Book.Capacity(), Usable: sup.Book.Usable(), InUse: sup.Book.Held()}
 	if sup.key.queue != 0 {
 		s.Queue = q.Name

@@ -11,17 +11,11 @@ import (
 
 // Effects are what follows from an entry for ready jobs and units.
 type Effects struct {
-	Moved   []Moved  // parties whose sort is another, in the order in which they were made
+	Moved   []*Party // whose sort is another, in the order in which they were made
 	Turned  []*Sort  // sorts that are full from now on, or are so no more
 	Charges []Charge // to take and to give back
 	Costs   bool     // what pending claims are to hold has changed
 	Fewer   bool     // a gang that waits has become smaller: those that are left may start
-}
-
-// Moved is a party that had another sort.
-type Moved struct {
-	Party *Party
-	From  *Sort // it may be of no party any more
 }
 
 // Charge is units that a claim takes when it is bound, or gives back.
@@ -70,10 +64,12 @@ func (ch *change) put(c *claim, next resource.Claim, fx resource.ClaimEffects) {
 }
 
 // step has something happen to a claim.
-func (ch *change) step(c *claim, e resource.ClaimEvent) error {
-	next, fx := ch.now(c).Step(e)
+func (ch *change) step(c *claim, e resource.ClaimEvent) error { return ch.stepFrom(c, ch.now(c), e) }
+
+func (ch *change) stepFrom(c *claim, was resource.Claim, e resource.ClaimEvent) error {
+	next, fx := was.Step(e)
 	if fx.Refused != "" {
-		return fmt.Errorf("claim %d (%s) %s: %s", c.id, c.key, e.Verb, fx.Refused)
+		return fmt.Errorf("claim %d (%s) %s: %s", c.ID, c.Key, e.Verb, fx.Refused)
 	}
 	ch.put(c, next, fx)
 	return nil
@@ -81,23 +77,17 @@ func (ch *change) step(c *claim, e resource.ClaimEvent) error {
 
 // several is n steps of jobs that join or are dropped.
 func (ch *change) several(c *claim, verb resource.ClaimVerb, n int64) error {
-	was := ch.now(c)
-	if was.External || was.State == resource.ClaimReleased || was.State == resource.ClaimDraining {
-		return ch.step(c, resource.ClaimEvent{Verb: verb})
+	was, others := ch.now(c), int(n)-1
+	switch {
+	case was.External || was.State == resource.ClaimReleased || was.State == resource.ClaimDraining:
+	case verb == resource.Dropped && was.Jobs-int(n) < was.Sharers:
+		return fmt.Errorf("claim %d (%s) %s: %s", c.ID, c.Key, verb, resource.ClaimNotHeld)
+	case verb == resource.Dropped:
+		was.Jobs -= others
+	default:
+		was.Jobs += others
 	}
-	more := int(n) - 1
-	if verb == resource.Dropped {
-		if more = -more; was.Jobs-int(n) < was.Sharers {
-			return fmt.Errorf("claim %d (%s) %s: %s", c.id, c.key, verb, resource.ClaimNotHeld)
-		}
-	}
-	was.Jobs += more
-	next, fx := was.Step(resource.ClaimEvent{Verb: verb})
-	if fx.Refused != "" {
-		return fmt.Errorf("claim %d (%s) %s: %s", c.id, c.key, verb, fx.Refused)
-	}
-	ch.put(c, next, fx)
-	return nil
+	return ch.stepFrom(c, was, resource.ClaimEvent{Verb: verb})
 }
 
 // left notes that jobs of a party are over.
@@ -110,7 +100,7 @@ func (ch *change) commit() Effects {
 		ch.place(s, again)
 	}
 	for _, o := range ch.over {
-		if o.party.jobs -= o.jobs; o.party.jobs == 0 {
+		if o.party.Jobs -= o.jobs; o.party.Jobs == 0 {
 			delete(again, o.party)
 			ch.forgetParty(o.party)
 		}
@@ -118,7 +108,7 @@ func (ch *change) commit() Effects {
 	for _, p := range sorted(again) {
 		from := p.sort
 		if p.sort = ch.claims.sortOf(p); p.sort != from {
-			ch.fx.Moved = append(ch.fx.Moved, Moved{p, from})
+			ch.fx.Moved = append(ch.fx.Moved, p)
 		}
 		ch.claims.release(from)
 	}
@@ -135,20 +125,19 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 	cs.costs.expect(c, -1)
 	c.Claim = s.next
 	if c.State == resource.ClaimBound && was.State != resource.ClaimBound {
-		c.queue = ch.queue
+		c.Queue = ch.queue
 	}
 	if c.State == resource.ClaimReleased || c.State == resource.ClaimDraining {
-		c.unmade = 0
+		c.Unmade = 0
 	}
 	cs.costs.expect(c, 1)
 	cs.taken.take(c, was)
-	cs.lack(c)
 	if !s.fx.Look.IsZero() {
-		cs.linger.look(c.id, s.fx.Look)
+		cs.linger.Set(c.ID, s.fx.Look)
 	}
 	for back, charge := range map[bool]*resource.Charge{false: s.fx.Charged, true: s.fx.Refund} {
 		if charge != nil && len(charge.Units) > 0 {
-			ch.fx.Charges = append(ch.fx.Charges, Charge{c.payer, charge.Payer.Leaf, c.queue, charge.Units, back})
+			ch.fx.Charges = append(ch.fx.Charges, Charge{c.Payer, charge.Payer.Leaf, c.Queue, charge.Units, back})
 		}
 	}
 	if was.State != c.State || was.Missing != c.Missing || was.Place != c.Place || was.Template.Name != c.Template.Name {
@@ -164,22 +153,13 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 	}
 }
 
-// lack notes whether a claim waits for a template of the site.
-func (cs *Claims) lack(c *claim) {
-	if c.Missing && !c.External && c.State == resource.ClaimPending {
-		cs.missing[c.id] = c
-	} else {
-		delete(cs.missing, c.id)
-	}
-}
-
 // taken are the devices of nodes, and the claim that has each.
 type taken map[resource.Place]map[string]int64
 
 // take follows which devices a claim has.
 func (ts taken) take(c *claim, was resource.Claim) {
 	for _, id := range was.Devices {
-		if of := ts[was.Place]; of[id] == c.id {
+		if of := ts[was.Place]; of[id] == c.ID {
 			if delete(of, id); len(of) == 0 {
 				delete(ts, was.Place)
 			}
@@ -191,7 +171,7 @@ func (ts taken) take(c *claim, was resource.Claim) {
 			of = map[string]int64{}
 			ts[c.Place] = of
 		}
-		of[id] = c.id
+		of[id] = c.ID
 	}
 }
 
@@ -203,10 +183,10 @@ func (cs costs) expect(c *claim, by int64) {
 	if c.State != resource.ClaimPending || c.Missing || c.External || len(c.Template.Resources) == 0 {
 		return
 	}
-	of := cs[c.payer]
+	of := cs[c.Payer]
 	if of == nil {
 		of = map[string]int64{}
-		cs[c.payer] = of
+		cs[c.Payer] = of
 	}
 	for ref, units := range c.Template.Resources {
 		if of[ref] += by * units; of[ref] == 0 {
@@ -214,14 +194,14 @@ func (cs costs) expect(c *claim, by int64) {
 		}
 	}
 	if len(of) == 0 {
-		delete(cs, c.payer)
+		delete(cs, c.Payer)
 	}
 }
 
 // forgetParty drops a party all of whose jobs are over.
 func (ch *change) forgetParty(p *Party) {
 	cs := ch.claims
-	for _, s := range p.spans {
+	for _, s := range p.Spans {
 		cs.held.drop(s.Low)
 	}
 	delete(cs.parties, p.key)
@@ -237,9 +217,8 @@ func (ch *change) forgetParty(p *Party) {
 // forgetClaim drops a claim that is over and of no party.
 func (ch *change) forgetClaim(c *claim) {
 	cs := ch.claims
-	over := c.State == resource.ClaimReleased || c.External && c.deleted && c.Sharers == 0
-	if over && len(c.parties) == 0 && cs.by[c.id] == c {
-		delete(cs.by, c.id)
-		delete(cs.missing, c.id)
+	over := c.State == resource.ClaimReleased || c.External && c.Deleted && c.Sharers == 0
+	if over && len(c.parties) == 0 && cs.by[c.ID] == c {
+		delete(cs.by, c.ID)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -22,7 +23,6 @@ type Claims struct {
 	held    *spans            // which jobs are of which party
 	sorts   map[string]*Sort
 	taken   taken
-	missing map[int64]*claim // that wait for a template of the site
 	linger  lingers
 	costs   costs
 	took    entry.Took // by the grant that follows
@@ -31,14 +31,7 @@ type Claims struct {
 
 // claim is a claim with who may hold it.
 type claim struct {
-	resource.Claim
-	id      int64
-	task    int64
-	key     string
-	payer   Payer
-	unmade  int            // jobs that share it and are still to be made
-	queue   shares.QueueID // at which it was bound
-	deleted bool           // people made it and have deleted it
+	SavedClaim
 	parties map[*Party]struct{}
 	sorts   map[*Sort]struct{} // that are shut while it is full
 }
@@ -48,13 +41,10 @@ type Payer struct{ SharingID, Label string }
 
 // Party is jobs of a task that hold the same claims.
 type Party struct {
-	Task   int64
-	Ready  []Ready // where ready ones are, see Count
+	SavedParty
 	claims []*claim
 	key    string
 	number int64
-	spans  []Span
-	jobs   int64 // that are not over
 	sort   *Sort
 }
 
@@ -67,7 +57,7 @@ type Span struct {
 // NewClaims has no claims.
 func NewClaims() *Claims {
 	return &Claims{by: map[int64]*claim{}, parties: map[string]*Party{}, held: newSpans(), sorts: map[string]*Sort{},
-		taken: map[resource.Place]map[string]int64{}, missing: map[int64]*claim{}, costs: map[Payer]map[string]int64{}}
+		taken: map[resource.Place]map[string]int64{}, costs: map[Payer]map[string]int64{}}
 }
 
 // Any says whether there is a claim: where there is none jobs hold none.
@@ -75,9 +65,6 @@ func (cs *Claims) Any() bool { return len(cs.by) > 0 }
 
 // Sort is what the claims of the party ask of a slot now.
 func (p *Party) Sort() *Sort { return p.sort }
-
-// Spans are the ids of its jobs, those that are over among them.
-func (p *Party) Spans() []Span { return p.spans }
 
 // Apply follows an entry that is about claims alone. queue names the queues of the site.
 func (cs *Claims) Apply(e entry.Entry, queue func(shares.QueueID) string) (Effects, error) {
@@ -116,7 +103,7 @@ func (cs *Claims) more(ch *change, c *claim, e entry.Claimed) error {
 	if err := ch.several(c, resource.Joined, int64(e.Jobs)); err != nil {
 		return err
 	}
-	c.unmade += e.Jobs
+	c.Unmade += e.Jobs
 	return nil
 }
 
@@ -127,7 +114,7 @@ func (cs *Claims) make(ch *change, e entry.Claimed, queue string) error {
 	if old != nil && old.External == e.Outside() && (!e.Outside() || e.Missing) {
 		return cs.more(ch, old, e)
 	}
-	if old != nil && !(old.External && e.Outside() && (old.Missing || old.deleted && old.Sharers == 0)) {
+	if old != nil && !(old.External && e.Outside() && (old.Missing || old.Deleted && old.Sharers == 0)) {
 		return fmt.Errorf("claimed: claim %d is there", e.Claim)
 	}
 	if e.Outside() && !e.Missing {
@@ -139,8 +126,7 @@ func (cs *Claims) make(ch *change, e entry.Claimed, queue string) error {
 	}
 	c := old
 	if c == nil {
-		c = &claim{id: e.Claim, task: e.Task, key: e.Key, payer: Payer{e.SharingID, e.Label}, parties: map[*Party]struct{}{}}
-		cs.by[e.Claim] = c
+		c = cs.add(SavedClaim{ID: e.Claim, Task: e.Task, Key: e.Key, Payer: Payer{e.SharingID, e.Label}})
 	}
 	var next resource.Claim
 	switch {
@@ -151,13 +137,19 @@ func (cs *Claims) make(ch *change, e entry.Claimed, queue string) error {
 		next = resource.OutsideClaim(at, slices.Clone(e.Devices), e.Template.MaxSharers)
 		next.Template.Name = e.Key
 	case e.Missing:
-		next, c.unmade = resource.MissingClaim(e.Template.Name, e.Jobs), e.Jobs
+		next, c.Unmade = resource.MissingClaim(e.Template.Name, e.Jobs), e.Jobs
 	default:
-		next, c.unmade = resource.NewClaim(settled(e.Template), e.Jobs), e.Jobs
+		next, c.Unmade = resource.NewClaim(settled(e.Template), e.Jobs), e.Jobs
 	}
-	c.deleted = false
+	c.Deleted = false
 	ch.put(c, next, resource.ClaimEffects{})
 	return nil
+}
+
+func (cs *Claims) add(of SavedClaim) *claim {
+	c := &claim{SavedClaim: of, parties: map[*Party]struct{}{}}
+	cs.by[of.ID] = c
+	return c
 }
 
 // settled is a template as claims have it: what is left of a gang has to start together again, so that its claim does not linger.
@@ -178,7 +170,7 @@ func (cs *Claims) unclaim(ch *change, id int64) error {
 		return ch.step(c, resource.ClaimEvent{Verb: resource.ScaledAway})
 	}
 	next := c.Claim
-	next.State, c.deleted = resource.ClaimDraining, true
+	next.State, c.Deleted = resource.ClaimDraining, true
 	ch.put(c, gone(next), resource.ClaimEffects{})
 	return nil
 }
@@ -210,8 +202,8 @@ func (cs *Claims) join(ch *change, e entry.Joined) error {
 			return fmt.Errorf("joined: there is no claim %d", id)
 		case slices.Contains(all[:i], c):
 			return fmt.Errorf("joined: claim %d is named twice", id)
-		case !e.More && !c.External && n > int64(c.unmade):
-			return fmt.Errorf("joined: claim %d is for %d jobs more, not %d", id, c.unmade, n)
+		case !e.More && !c.External && n > int64(c.Unmade):
+			return fmt.Errorf("joined: claim %d is for %d jobs more, not %d", id, c.Unmade, n)
 		}
 		all[i] = c
 		if e.More {
@@ -222,18 +214,18 @@ func (cs *Claims) join(ch *change, e entry.Joined) error {
 	}
 	for _, c := range all {
 		if !e.More && !c.External {
-			c.unmade -= int(n)
+			c.Unmade -= int(n)
 		}
 	}
 	p := cs.party(e.Task, all)
-	p.jobs += n
-	if k := len(p.spans) - 1; k >= 0 && p.spans[k].High+1 == e.Low {
-		cs.held.drop(p.spans[k].Low)
-		p.spans[k].High = e.High
+	p.Jobs += n
+	if k := len(p.Spans) - 1; k >= 0 && p.Spans[k].High+1 == e.Low {
+		cs.held.drop(p.Spans[k].Low)
+		p.Spans[k].High = e.High
 	} else {
-		p.spans = append(p.spans, Span{e.Low, e.High})
+		p.Spans = append(p.Spans, Span{e.Low, e.High})
 	}
-	last := p.spans[len(p.spans)-1]
+	last := p.Spans[len(p.Spans)-1]
 	cs.held.add(last.Low, last.High, p)
 	return nil
 }
@@ -242,14 +234,15 @@ func (cs *Claims) join(ch *change, e entry.Joined) error {
 func (cs *Claims) party(task int64, all []*claim) *Party {
 	key := strconv.AppendInt(nil, task, 36)
 	for _, c := range all {
-		key = strconv.AppendInt(append(key, ' '), c.id, 36)
+		key = strconv.AppendInt(append(key, ' '), c.ID, 36)
 	}
 	p := cs.parties[string(key)]
 	if p == nil {
 		cs.nParty++
-		p = &Party{Task: task, claims: all, key: string(key), number: cs.nParty}
+		p = &Party{SavedParty: SavedParty{Task: task}, claims: all, key: string(key), number: cs.nParty}
 		cs.parties[p.key] = p
 		for _, c := range all {
+			p.Claims = append(p.Claims, c.ID)
 			c.parties[p] = struct{}{}
 		}
 		p.sort = cs.sortOf(p)
@@ -261,13 +254,13 @@ func (cs *Claims) party(task int64, all []*claim) *Party {
 func (ch *change) drop(e entry.Dropped) error {
 	if e.Claim != 0 {
 		c := ch.claims.by[e.Claim]
-		if c == nil || c.External || e.Unmade < 1 || e.Unmade > c.unmade {
+		if c == nil || c.External || e.Unmade < 1 || e.Unmade > c.Unmade {
 			return fmt.Errorf("dropped: %d jobs of claim %d, which are not to be made", e.Unmade, e.Claim)
 		}
 		if err := ch.several(c, resource.Dropped, int64(e.Unmade)); err != nil {
 			return err
 		}
-		c.unmade -= e.Unmade
+		c.Unmade -= e.Unmade
 		return nil
 	}
 	return ch.dropJobs(Span{e.Low, e.High})
@@ -280,8 +273,8 @@ func (ch *change) dropJobs(ids Span) error {
 			continue
 		}
 		n := part.High - part.Low + 1
-		if n > p.jobs {
-			return fmt.Errorf("dropped: jobs %d to %d: %d of them are left", part.Low, part.High, p.jobs)
+		if n > p.Jobs {
+			return fmt.Errorf("dropped: jobs %d to %d: %d of them are left", part.Low, part.High, p.Jobs)
 		}
 		for _, c := range p.claims {
 			if err := ch.several(c, resource.Dropped, n); err != nil {
@@ -294,13 +287,13 @@ func (ch *change) dropJobs(ids Span) error {
 }
 
 // Over has jobs without a lease hold their claims no more: they were killed or closed.
-func (cs *Claims) Over(jobs []Span) (Effects, error) {
+func (cs *Claims) Over(jobs []ready.Part) (Effects, error) {
 	if len(cs.by) == 0 {
 		return Effects{}, nil
 	}
 	ch := change{claims: cs}
-	for _, ids := range jobs {
-		if err := ch.dropJobs(ids); err != nil {
+	for _, part := range jobs {
+		if err := ch.dropJobs(Span{part.Low, part.High}); err != nil {
 			return Effects{}, err
 		}
 	}
@@ -309,16 +302,21 @@ func (cs *Claims) Over(jobs []Span) (Effects, error) {
 
 // adopt gives claims that wait for a template of the site the one that it has now. Claims that have one keep it.
 func (cs *Claims) adopt(ch *change, templates []shares.ClaimTemplate) error {
-	if len(cs.missing) == 0 {
-		return nil
+	var waiting []int64
+	for id, c := range cs.by {
+		if c.Missing && !c.External && c.State == resource.ClaimPending {
+			waiting = append(waiting, id)
+		}
 	}
-	for _, t := range templates {
-		for _, id := range slices.Sorted(maps.Keys(cs.missing)) {
-			if c := cs.missing[id]; c.Template.Name == t.Name {
-				if err := ch.step(c, resource.ClaimEvent{Verb: resource.TemplateSet, Template: settled(t)}); err != nil {
-					return err
-				}
-			}
+	slices.Sort(waiting)
+	for _, id := range waiting {
+		c := cs.by[id]
+		i := slices.IndexFunc(templates, func(t shares.ClaimTemplate) bool { return t.Name == c.Template.Name })
+		if i < 0 {
+			continue
+		}
+		if err := ch.step(c, resource.ClaimEvent{Verb: resource.TemplateSet, Template: settled(templates[i])}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -353,13 +351,15 @@ func (cs *Claims) Of(job int64) *Party {
 	if len(cs.by) == 0 {
 		return nil
 	}
-	if s := cs.held.with(job); s != nil {
+	if s := cs.held.meeting(job, job); s != nil {
 		return s.party
 	}
 	return nil
 }
 
-// sorted are parties in the order in which they were made.
+// byNumber is the order in which parties were made.
+func byNumber(a, b *Party) int { return cmp.Compare(a.number, b.number) }
+
 func sorted(parties map[*Party]struct{}) []*Party {
-	return slices.SortedFunc(maps.Keys(parties), func(a, b *Party) int { return cmp.Compare(a.number, b.number) })
+	return slices.SortedFunc(maps.Keys(parties), byNumber)
 }

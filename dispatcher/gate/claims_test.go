@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -110,14 +109,17 @@ func TestTemplatesAndGangs(t *testing.T) {
 	if _, err := cs.Apply(entry.Adopted{Site: &v}, noQueue); err != nil || cs.text(1) != "node gang " {
 		t.Fatal(err, cs.text(1))
 	}
-	if g, ok := cs.GangOf(1); !ok || g.Lacks == "" {
+	ready := func(n int64) func(*Party) int64 { return func(*Party) int64 { return n } }
+	if g, ok := cs.GangOf(1, ready(2)); !ok || g.Lacks == "" {
 		t.Fatalf("one is to be made: %+v", g)
 	}
 	if _, err := cs.Apply(entry.Dropped{Claim: 1, Unmade: 1}, noQueue); err != nil {
 		t.Fatal(err)
 	}
-	cs.Of(1).Count(ready.Key{Share: 1, Shape: 1}, 2)
-	if g, ok := cs.GangOf(1); !ok || g.Lacks != "" {
+	if g, ok := cs.GangOf(1, ready(1)); !ok || g.Lacks == "" {
+		t.Fatalf("one is not ready: %+v", g)
+	}
+	if g, ok := cs.GangOf(1, ready(2)); !ok || g.Lacks != "" {
 		t.Fatalf("%+v", g)
 	}
 	for job := range int64(2) {

@@ -37,7 +37,7 @@ func (cs *Claims) Granted(g Grant) (Effects, error) {
 	}
 	ch := change{claims: cs, queue: g.Queue}
 	for _, c := range p.claims {
-		pays := resource.Payer{Leaf: g.Share, ID: c.payer.SharingID}
+		pays := resource.Payer{Leaf: g.Share, ID: c.Payer.SharingID}
 		if err := ch.step(c, resource.ClaimEvent{Verb: resource.Granted, Offer: offer, Payer: pays}); err != nil {
 			return Effects{}, err
 		}
@@ -71,7 +71,7 @@ func (cs *Claims) Ended(e End) (Effects, error) {
 		if err := ch.step(c, resource.ClaimEvent{Verb: verb, At: cs.now, Again: e.Again}); err != nil {
 			return Effects{}, err
 		}
-		if next := ch.now(c); c.External && c.deleted {
+		if next := ch.now(c); c.External && c.Deleted {
 			ch.put(c, gone(next), resource.ClaimEffects{})
 		} else if next.State == resource.ClaimBound && next.Sharers == 0 && !c.External && next.Template.Linger <= 0 {
 			if err := ch.step(c, resource.ClaimEvent{Verb: resource.LingerOver, At: cs.now}); err != nil {
@@ -94,7 +94,7 @@ func (cs *Claims) Recharged(job int64, to shares.ShareID) (fx Effects) {
 	for _, c := range p.claims {
 		if from := c.Charge.Payer.Leaf; c.Charged() && from != to && len(c.Charge.Units) > 0 {
 			c.Charge.Payer.Leaf = to
-			fx.Charges = append(fx.Charges, Charge{c.payer, from, c.queue, c.Charge.Units, true}, Charge{c.payer, to, c.queue, c.Charge.Units, false})
+			fx.Charges = append(fx.Charges, Charge{c.Payer, from, c.Queue, c.Charge.Units, true}, Charge{c.Payer, to, c.Queue, c.Charge.Units, false})
 		}
 	}
 	return fx
@@ -104,7 +104,7 @@ func (cs *Claims) Recharged(job int64, to shares.ShareID) (fx Effects) {
 func (cs *Claims) Charged() (all []Charge) {
 	for _, id := range slices.Sorted(maps.Keys(cs.by)) {
 		if c := cs.by[id]; c.Charged() && len(c.Charge.Units) > 0 {
-			all = append(all, Charge{c.payer, c.Charge.Payer.Leaf, c.queue, c.Charge.Units, false})
+			all = append(all, Charge{c.Payer, c.Charge.Payer.Leaf, c.Queue, c.Charge.Units, false})
 		}
 	}
 	return all
@@ -113,9 +113,6 @@ func (cs *Claims) Charged() (all []Charge) {
 // Starts bounds how many jobs of a sort could use the units that their claims are to hold: of jobs that share a claim the first
 // takes them, so that they want no more than the claims do.
 func (cs *Claims) Starts(s *Sort, jobs int64) int64 {
-	if s == nil {
-		return jobs
-	}
 	of := cs.costs[s.Payer]
 	for ref, units := range s.Need.Resources {
 		jobs = min(jobs, (of[ref]+units-1)/units)
@@ -146,20 +143,15 @@ func (cs *Claims) Pick(job int64, o resource.Offer) (devices []string, reason re
 	o.Devices = cs.Free(o.Place, o.Devices)
 	each, refused, reason := resource.AdmitsAll(all, o)
 	if reason != "" {
-		return nil, reason, p.claims[refused].id
+		return nil, reason, p.claims[refused].ID
 	}
 	return slices.Concat(each...), "", 0
 }
 
 // Shown is a claim for people.
 type Shown struct {
-	resource.Claim
-	ID    int64
-	Task  int64
-	Key   string
-	Payer Payer
-	Queue shares.QueueID // at which it was bound
-	of    *claim
+	SavedClaim
+	of *claim
 }
 
 // Claim shows one; false if there is no such claim.
@@ -168,17 +160,15 @@ func (cs *Claims) Claim(id int64) (Shown, bool) {
 	if c == nil {
 		return Shown{}, false
 	}
-	return Shown{c.Claim, c.id, c.task, c.key, c.payer, c.queue, c}, true
+	return Shown{c.SavedClaim, c}, true
 }
 
 // HeldBy are the claims of a job.
-func (cs *Claims) HeldBy(job int64) (ids []int64) {
+func (cs *Claims) HeldBy(job int64) []int64 {
 	if p := cs.Of(job); p != nil {
-		for _, c := range p.claims {
-			ids = append(ids, c.id)
-		}
+		return slices.Clone(p.Claims)
 	}
-	return ids
+	return nil
 }
 
 // Digest adds all that follows from the log.
@@ -189,10 +179,10 @@ func (cs *Claims) Digest(add func(values ...any)) {
 		if c.State == resource.ClaimBound {
 			since = c.Since
 		}
-		add(id, c.task, c.key, c.payer, c.unmade, c.queue, c.deleted, c.State, c.External, c.Template, c.Missing, c.Place, c.Local, c.Devices)
+		add(id, c.Task, c.Key, c.Payer, c.Unmade, c.Queue, c.Deleted, c.State, c.External, c.Template, c.Missing, c.Place, c.Local, c.Devices)
 		add(c.Charge, c.Sharers, c.Jobs, since)
 	}
 	for _, p := range slices.SortedFunc(maps.Values(cs.parties), func(a, b *Party) int { return cmp.Compare(a.key, b.key) }) {
-		add(p.key, p.Task, p.spans, p.jobs, p.sort.text, p.sort.Full())
+		add(p.key, p.Task, p.Spans, p.Jobs, p.sort.text, p.sort.Full())
 	}
 }

@@ -65,13 +65,10 @@ type Try struct {
 	Another func() bool // says whether slots could be held for another gang
 }
 
-// Answer is what a gang does with the slots of a node.
+// Answer is what a gang does with the slots of a node. Where it holds some, that is until the end of Hold at the most.
 type Answer struct {
-	Verdict resource.GangVerdict
-	At      []int     // with GangStarts: the offer for each need
-	Use     []bool    // with GangHolds: the offers that wait
-	Until   time.Time // and at most until then
-	Why     string    // for people
+	resource.Gathering
+	Use []bool // with GangHolds: the offers that wait
 }
 
 // HeldFor is the claim of the gang for which slots of a node are held; 0: none are.
@@ -147,12 +144,12 @@ func (ns *Nodes) Try(t Try) Answer {
 		ns.HeldFor(elsewhere.place, t.Now)
 	}
 	got := resource.Gather(t.Needs, rooms, n.whole(t), n.hold.For(ns.most), t.Now)
-	waits := func(why string) Answer { return Answer{Verdict: resource.GangWaits, Why: why} }
+	waits := func(why string) Answer {
+		return Answer{Gathering: resource.Gathering{Verdict: resource.GangWaits, Why: why}}
+	}
 	switch elsewhere := ns.holds[t.Claim]; {
-	case got.Verdict == resource.GangStarts:
-		return Answer{Verdict: got.Verdict, At: got.At}
 	case got.Verdict != resource.GangHolds:
-		return waits(got.Why)
+		return Answer{Gathering: got}
 	case elsewhere != nil && elsewhere != n:
 		return waits("slots of node " + elsewhere.place.Node + " of queue " + elsewhere.place.Queue + " are held for it")
 	case n.by != 0 && n.by != t.Claim:
@@ -168,7 +165,7 @@ func (ns *Nodes) Try(t Try) Answer {
 		n.vain = 0
 	}
 	ns.holds[t.Claim] = n
-	return Answer{Verdict: resource.GangHolds, Use: use, Until: n.hold.Until(), Why: got.Why}
+	return Answer{got, use}
 }
 
 // node finds or makes one. Where there are too many those go first that were tried longest ago.

@@ -3,42 +3,16 @@ package gate
 import (
 	"slices"
 
-	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
-
-// Ready is how many jobs of a party are ready with a share and shape.
-type Ready struct {
-	Key  ready.Key
-	Jobs int64
-}
-
-// Count follows that jobs of the party are ready with a share and shape, or are so no more.
-func (p *Party) Count(key ready.Key, jobs int64) {
-	i := slices.IndexFunc(p.Ready, func(r Ready) bool { return r.Key == key })
-	if i < 0 {
-		p.Ready = append(p.Ready, Ready{Key: key})
-		i = len(p.Ready) - 1
-	}
-	if p.Ready[i].Jobs += jobs; p.Ready[i].Jobs == 0 {
-		p.Ready = slices.Delete(p.Ready, i, i+1)
-	}
-}
-
-// ready is how many of its jobs are ready.
-func (p *Party) ready() (n int64) {
-	for _, r := range p.Ready {
-		n += r.Jobs
-	}
-	return n
-}
 
 // Gang is the jobs of a pending claim that start together.
 type Gang struct {
 	Claim   int64
 	Task    int64
 	Parties []*Party
-	Lacks   string // why it cannot start anywhere yet; empty: it can
+	Ready   []int64 // jobs, by party
+	Lacks   string  // why it cannot start anywhere yet; empty: it can
 }
 
 // Holders are the first jobs that hold the claim, at most most, and before the next entry; none where they are not among its first jobs.
@@ -48,7 +22,7 @@ func (s Shown) Holders(most int, leased func(job int64) bool) (jobs []int64) {
 	}
 	looked := 0
 	for _, p := range sorted(s.of.parties) {
-		for _, ids := range p.spans {
+		for _, ids := range p.Spans {
 			for job := ids.Low; job <= ids.High; job++ {
 				if looked++; looked > holdersLooked || len(jobs) >= most {
 					return jobs
@@ -66,35 +40,32 @@ func (s Shown) Holders(most int, leased func(job int64) bool) (jobs []int64) {
 const holdersLooked = 1000
 
 // GangOf is the gang of a job; false if it has none that waits to start.
-func (cs *Claims) GangOf(job int64) (g Gang, ok bool) {
-	p := cs.Of(job)
-	if p == nil {
-		return g, false
-	}
-	for _, c := range p.claims {
-		if g, ok = cs.Gang(c.id); ok {
+func (cs *Claims) GangOf(job int64, ready func(*Party) int64) (g Gang, ok bool) {
+	for _, id := range cs.HeldBy(job) {
+		if g, ok = cs.Gang(id, ready); ok {
 			return g, true
 		}
 	}
 	return g, false
 }
 
-// Gang is that of a claim; false if it is over, or has started.
-func (cs *Claims) Gang(claim int64) (g Gang, ok bool) {
+// Gang is that of a claim; false if it is over, or has started. ready says how many jobs of a party are.
+func (cs *Claims) Gang(claim int64, ready func(*Party) int64) (g Gang, ok bool) {
 	c := cs.by[claim]
 	if c == nil || c.State != resource.ClaimPending || !c.Template.Gang || c.Missing {
 		return g, false
 	}
-	g = Gang{Claim: c.id, Task: c.task, Parties: sorted(c.parties)}
+	g = Gang{Claim: c.ID, Task: c.Task, Parties: sorted(c.parties)}
 	var n int64
-	for _, of := range g.Parties {
-		n += of.ready()
+	for i, of := range g.Parties {
+		g.Ready = append(g.Ready, ready(of))
+		n += g.Ready[i]
 		if of.sort.Waits() || of.sort.Full() {
 			g.Lacks = "claims of its jobs are elsewhere, full or missing"
 		}
 	}
 	switch {
-	case c.unmade > 0:
+	case c.Unmade > 0:
 		g.Lacks = "some of its jobs are still to be made"
 	case n < int64(c.Jobs):
 		g.Lacks = "some of its jobs are not ready"
@@ -107,14 +78,14 @@ func (cs *Claims) AdmitsGang(g Gang, o resource.Offer) (devices []string, reason
 	var all []resource.Claim
 	var jobs []int
 	at := map[*claim]int{}
-	for _, p := range g.Parties {
+	for k, p := range g.Parties {
 		for _, c := range p.claims {
 			i, seen := at[c]
 			if !seen {
 				i = len(all)
 				at[c], all, jobs = i, append(all, c.Claim), append(jobs, 0)
 			}
-			jobs[i] += int(p.ready())
+			jobs[i] += int(g.Ready[k])
 		}
 	}
 	for i, c := range all {
@@ -128,16 +99,13 @@ func (cs *Claims) AdmitsGang(g Gang, o resource.Offer) (devices []string, reason
 }
 
 // Pending are the units that the claims of a gang are to hold.
-func (g Gang) Pending() (units map[string]int64) {
-	seen := map[*claim]bool{}
+func (g Gang) Pending() map[string]int64 {
+	units, seen := map[string]int64{}, map[*claim]bool{}
 	for _, p := range g.Parties {
 		for _, c := range p.claims {
 			if c.State == resource.ClaimPending && !seen[c] {
 				seen[c] = true
 				for ref, n := range c.Template.Resources {
-					if units == nil {
-						units = map[string]int64{}
-					}
 					units[ref] += n
 				}
 			}

@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -34,15 +32,20 @@ func (sp *Supplies) reported(key supplyKey) *Supply {
 	if !ok || of.BuiltIn() || of.PerQueue != (key.queue != 0) {
 		return nil
 	}
-	queue := ""
-	if of.PerQueue {
-		i := slices.IndexFunc(sp.version.Queues, func(q shares.Queue) bool { return q.ID == key.queue })
-		if i < 0 {
-			return nil
-		}
-		queue = sp.version.Queues[i].Name
+	queue, ok := sp.queueName(key.queue)
+	if of.PerQueue && !ok {
+		return nil
 	}
 	return sp.supply(key, &of, queue)
+}
+
+// queueName is that of a queue of the site; false if it has no such queue.
+func (sp *Supplies) queueName(id shares.QueueID) (name string, ok bool) {
+	i := slices.IndexFunc(sp.version.Queues, func(q shares.Queue) bool { return q.ID == id })
+	if i < 0 {
+		return "", false
+	}
+	return sp.version.Queues[i].Name, true
 }
 
 // follow brings the book up to what the last report says, or to none when that is too old.
@@ -72,10 +75,7 @@ func (sp *Supplies) expire() (some bool) {
 
 // Reports are the last ones, in the order of their resources.
 func (sp *Supplies) Reports() (list []entry.Reported) {
-	keys := slices.SortedFunc(maps.Keys(sp.reports), func(a, b supplyKey) int {
-		return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.queue, b.queue))
-	})
-	for _, key := range keys {
+	for _, key := range keysOf(sp.reports) {
 		list = append(list, sp.reports[key].Reported)
 	}
 	return list

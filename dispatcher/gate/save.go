@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,22 +18,22 @@ type Saved struct {
 
 // SavedClaim is a claim.
 type SavedClaim struct {
-	Claim   resource.Claim `json:"claim"`
-	ID      int64          `json:"id"`
-	Task    int64          `json:"task,omitempty"`
-	Key     string         `json:"key"`
-	Payer   Payer          `json:"payer"`
-	Unmade  int            `json:"unmade,omitempty"`
-	Queue   shares.QueueID `json:"queue,omitempty"`
-	Deleted bool           `json:"deleted,omitempty"`
+	resource.Claim `json:"claim"`
+	ID             int64          `json:"id"`
+	Task           int64          `json:"task,omitempty"`
+	Key            string         `json:"key"`
+	Payer          Payer          `json:"payer"`
+	Unmade         int            `json:"unmade,omitempty"`  // jobs that share it and are still to be made
+	Queue          shares.QueueID `json:"queue,omitempty"`   // at which it was bound
+	Deleted        bool           `json:"deleted,omitempty"` // people made it and have deleted it
 }
 
 // SavedParty is jobs that hold the same claims.
 type SavedParty struct {
 	Task   int64   `json:"task"`
 	Claims []int64 `json:"claims"`
-	Spans  []Span  `json:"spans"`
-	Jobs   int64   `json:"jobs"`
+	Spans  []Span  `json:"spans"` // of those that are over too
+	Jobs   int64   `json:"jobs"`  // that are not over
 }
 
 // Save returns nil where there is no claim.
@@ -44,14 +43,11 @@ func (cs *Claims) Save() *Saved {
 	}
 	s := &Saved{}
 	for _, id := range slices.Sorted(maps.Keys(cs.by)) {
-		c := cs.by[id]
-		s.Claims = append(s.Claims, SavedClaim{c.Claim, id, c.task, c.key, c.payer, c.unmade, c.queue, c.deleted})
+		s.Claims = append(s.Claims, cs.by[id].SavedClaim)
 	}
-	for _, p := range slices.SortedFunc(maps.Values(cs.parties), func(a, b *Party) int { return cmp.Compare(a.number, b.number) }) {
-		of := SavedParty{Task: p.Task, Spans: slices.Clone(p.spans), Jobs: p.jobs}
-		for _, c := range p.claims {
-			of.Claims = append(of.Claims, c.id)
-		}
+	for _, p := range slices.SortedFunc(maps.Values(cs.parties), byNumber) {
+		of := p.SavedParty
+		of.Spans = slices.Clone(of.Spans)
 		s.Parties = append(s.Parties, of)
 	}
 	return s
@@ -64,14 +60,11 @@ func (cs *Claims) Restore(s *Saved, now time.Time) error {
 		return nil
 	}
 	for _, of := range s.Claims {
-		c := &claim{Claim: of.Claim, id: of.ID, task: of.Task, key: of.Key, payer: of.Payer, unmade: of.Unmade, queue: of.Queue, deleted: of.Deleted,
-			parties: map[*Party]struct{}{}}
-		cs.by[c.id] = c
+		c := cs.add(of)
 		cs.costs.expect(c, 1)
 		cs.taken.take(c, resource.Claim{})
-		cs.lack(c)
 		if c.State == resource.ClaimBound && c.Sharers == 0 && !c.External { // Since is zero if that was so before the first Tick
-			cs.linger.look(c.id, c.Since.Add(c.Template.Linger))
+			cs.linger.Set(c.ID, c.Since.Add(c.Template.Linger))
 		}
 	}
 	for _, of := range s.Parties {
@@ -82,8 +75,8 @@ func (cs *Claims) Restore(s *Saved, now time.Time) error {
 			}
 		}
 		p := cs.party(of.Task, all)
-		p.jobs, p.spans = of.Jobs, of.Spans
-		for _, ids := range p.spans {
+		p.Jobs, p.Spans = of.Jobs, of.Spans
+		for _, ids := range p.Spans {
 			cs.held.add(ids.Low, ids.High, p)
 		}
 	}

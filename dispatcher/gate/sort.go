@@ -19,25 +19,20 @@ type Sort struct {
 	parties int
 }
 
-// Asks says whether claims ask anything of a slot; if not, their jobs are like others.
-func (s *Sort) Asks() bool { return s != nil && s.text != "" }
+// Asks says whether claims ask anything of a slot; if not, their jobs are like others. The zero sort asks nothing.
+func (s *Sort) Asks() bool { return s.text != "" }
 
 // Limited says whether the sort is full at times.
-func (s *Sort) Limited() bool { return s != nil && len(s.limits) > 0 }
+func (s *Sort) Limited() bool { return len(s.limits) > 0 }
 
 // Full says whether one of its claims has as many sharers as it may have.
-func (s *Sort) Full() bool { return s != nil && slices.ContainsFunc(s.limits, (*claim).full) }
+func (s *Sort) Full() bool { return slices.ContainsFunc(s.limits, (*claim).full) }
 
 // Waits says whether no slot can run its jobs, whatever it offers.
-func (s *Sort) Waits() bool { return s != nil && (s.Need.Missing || s.Need.Apart) }
+func (s *Sort) Waits() bool { return (s.Need.Missing || s.Need.Apart) }
 
 // Text tells sorts apart.
-func (s *Sort) Text() string {
-	if s == nil {
-		return ""
-	}
-	return s.text
-}
+func (s *Sort) Text() string { return s.text }
 
 // full says whether a claim has as many sharers as it may have.
 func (c *claim) full() bool {
@@ -57,7 +52,7 @@ func (cs *Claims) sortOf(p *Party) *Sort {
 		case c.State == resource.ClaimBound && c.Template.MaxSharers > 0:
 			s.limits = append(s.limits, c)
 		case c.State == resource.ClaimPending && len(c.Template.Resources) > 0:
-			s.Payer = c.payer
+			s.Payer = c.Payer
 		}
 	}
 	gone := s.Need.Missing
@@ -108,7 +103,7 @@ func (s *Sort) write() string {
 		fmt.Fprintf(&b, "unit %q %d %q %q ", ref, n.Resources[ref], s.Payer.SharingID, s.Payer.Label)
 	}
 	for _, c := range s.limits {
-		fmt.Fprintf(&b, "limit %d ", c.id)
+		fmt.Fprintf(&b, "limit %d ", c.ID)
 	}
 	return b.String()
 }

@@ -32,18 +32,6 @@ func AsksOf(resources map[string]int64) (list []Ask) {
 	return list
 }
 
-// LotOf is what is asked for, in one way to write it.
-func LotOf(asks []Ask) string {
-	var b strings.Builder
-	for _, a := range asks {
-		b.WriteString(strconv.Itoa(int(a.Units)))
-		b.WriteByte(' ')
-		b.WriteString(a.Ref)
-		b.WriteByte(0)
-	}
-	return b.String()
-}
-
 // Supply is the units of a resource: of one key of a family, of one queue where each has its own. What is held and wanted
 // follows from grants and ends, by sharing ID; who waits for it is known, see waiters.go.
 type Supply struct {
@@ -58,12 +46,6 @@ type Supply struct {
 	eased  bool // those that wait are to be asked again
 }
 
-// Ref is how tasks name the resource.
-func (sup *Supply) Ref() string { return sup.key.ref }
-
-// Queue is whose units these are; 0: of all queues.
-func (sup *Supply) Queue() shares.QueueID { return sup.key.queue }
-
 // supplyKey names a supply; queue is 0 where all queues share the units, or have no bound.
 type supplyKey struct {
 	ref   string
@@ -73,6 +55,7 @@ type supplyKey struct {
 // Supplies are all that jobs have asked for under the present site. The zero one has none.
 type Supplies struct {
 	Moment   time.Time // of the present decision
+	ByQueue  bool      // jobs ask for something of which queues have units of their own: these are apart
 	Unknown  *Supply   // stands for resources that the site does not have
 	version  shares.Version
 	families map[string]*resource.Family // by name; who waited longest is known to them from site to site
@@ -80,7 +63,6 @@ type Supplies struct {
 	reports  map[supplyKey]*report // from outside, the last of each
 	now      time.Time             // of the last Look
 	all      bool                  // a resource is of every queue, not only of those with a bound on what jobs read and write
-	byQueue  bool                  // jobs ask for something of which queues have units of their own: these are apart
 	easing   []*Supply             // to be asked again before the next decision
 }
 
@@ -200,19 +182,21 @@ func (sp *Supplies) Charge(c Charge, q *shares.Queue) {
 func (sp *Supplies) Look(now time.Time) (expired bool) {
 	sp.Moment, sp.now = now, now
 	expired = sp.expire()
-	for _, key := range sp.keys() {
+	for _, key := range keysOf(sp.by) {
 		sup := sp.by[key]
 		if sup.waits.any() && !sup.until.IsZero() && !now.Before(sup.until) {
 			sup.until = time.Time{}
-			sup.askEverybody()
+			for _, q := range sup.waits.queues { // this is no end: somebody may be reached out of turn
+				sup.askAll(q)
+			}
 		}
 	}
 	return expired
 }
 
-// keys are those of the supplies, in one order.
-func (sp *Supplies) keys() []supplyKey {
-	return slices.SortedFunc(maps.Keys(sp.by), func(a, b supplyKey) int { return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.queue, b.queue)) })
+// keysOf are those of supplies, in one order.
+func keysOf[V any](of map[supplyKey]V) []supplyKey {
+	return slices.SortedFunc(maps.Keys(of), func(a, b supplyKey) int { return cmp.Or(cmp.Compare(a.ref, b.ref), cmp.Compare(a.queue, b.queue)) })
 }
 
 // Digest adds who holds units, and what is said from outside.
@@ -220,7 +204,7 @@ func (sp *Supplies) Digest(add func(values ...any)) {
 	for _, r := range sp.Reports() {
 		add(r, sp.reports[supplyKey{r.Name, r.Queue}].stale)
 	}
-	for _, key := range sp.keys() {
+	for _, key := range keysOf(sp.by) {
 		for _, a := range sp.by[key].Book.Allowances() {
 			if a.Held > 0 {
 				add(key.ref, key.queue, a.ID, a.Held)
@@ -229,17 +213,9 @@ func (sp *Supplies) Digest(add func(values ...any)) {
 	}
 }
 
-// Held is how many units of a resource are held that all queues share.
-func (sp *Supplies) Held(ref string) int64 {
-	if sup := sp.by[supplyKey{ref: ref}]; sup != nil {
-		return sup.Book.Held()
-	}
-	return 0
-}
-
 // Waited are those who share a resource in the order of their last grants, for all resources.
 func (sp *Supplies) Waited() (list []entry.Waited) {
-	for _, key := range sp.keys() {
+	for _, key := range keysOf(sp.by) {
 		book := sp.by[key].Book
 		w := entry.Waited{Ref: key.ref, Queue: key.queue}
 		for _, a := range book.Allowances() {
@@ -265,12 +241,7 @@ func (sp *Supplies) Remind(w entry.Waited) {
 	if !ok {
 		return
 	}
-	queue := ""
-	for _, q := range sp.version.Queues {
-		if q.ID == w.Queue {
-			queue = q.Name
-		}
-	}
+	queue, _ := sp.queueName(w.Queue)
 	for _, id := range w.IDs {
 		sp.supply(supplyKey{w.Ref, w.Queue}, &of, queue).Book.Granted(id)
 	}

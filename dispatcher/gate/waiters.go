@@ -2,9 +2,8 @@ package gate
 
 import (
 	"cmp"
-	"container/heap"
-	"slices"
 
+	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
@@ -12,10 +11,12 @@ import (
 // have their part. Where units are split evenly those come first whom they reach next, so that an end asks as many as it
 // serves, and not all.
 type waiters struct {
-	lots   map[Lot]struct{}
+	lots   map[*lot]struct{}
 	by     map[WaiterKey]*waiter
 	queues map[waiterKind]*waitQueue
 }
+
+type waitQueue = ready.Turns[*waiter, standing]
 
 type waiterKind struct {
 	units  int64
@@ -28,81 +29,52 @@ type WaiterKey struct {
 	id string
 }
 
-// Lot is jobs that ask for the same units of the same resources.
-type Lot interface {
-	Needs(ref string) int64 // units of each job
-	Passed() bool           // so many grants went by since it was put out that it may get a reservation
-	LetIn()                 // it is asked again
-}
-
-// Jobs are those of one buffer in a lot. Values that are equal are the same.
-type Jobs interface {
-	Booked() bool // units are reserved for them
-	LetGo()       // they are asked again
-}
-
-// waiter is what an ID waits with. What it holds and its last grant are those of the book, see moved.
+// waiter is what an ID waits with.
 type waiter struct {
 	key    WaiterKey
-	held   int64
-	last   uint64
-	at     int // in its queue
-	places map[Jobs]struct{}
+	places map[parkedJobs]struct{}
 }
 
-// waitQueue is a heap: who holds least comes first, of those who waited longest.
-type waitQueue []*waiter
-
-func (q waitQueue) Len() int { return len(q) }
-func (q waitQueue) Less(i, j int) bool {
-	a, b := q[i], q[j]
-	return cmp.Or(cmp.Compare(a.held, b.held), cmp.Compare(a.last, b.last), cmp.Compare(a.key.id, b.key.id)) < 0
-}
-func (q waitQueue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].at, q[j].at = i, j
+// standing is the turn of an ID by the book, see Moved: who holds least comes first, of those who waited longest.
+type standing struct {
+	held int64
+	last uint64
+	id   string
 }
 
-// Push is for package heap.
-func (q *waitQueue) Push(x any) {
-	w := x.(*waiter)
-	w.at = len(*q)
-	*q = append(*q, w)
+// Before says whether a comes first.
+func (a standing) Before(b standing) bool {
+	return cmp.Or(cmp.Compare(a.held, b.held), cmp.Compare(a.last, b.last), cmp.Compare(a.id, b.id)) < 0
 }
 
-// Pop is for package heap.
-func (q *waitQueue) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*q = old[:len(old)-1]
-	return last
+func (sup *Supply) standing(id string) standing {
+	return standing{sup.Book.HeldBy(id), sup.Book.Last(id), id}
 }
 
 func (ws *waiters) any() bool { return len(ws.by) > 0 || len(ws.lots) > 0 }
 
 // Keep notes that jobs wait for the supply.
-func (sup *Supply) Keep(key WaiterKey, p Jobs) {
+func (sup *Supply) Keep(key WaiterKey, p parkedJobs) {
 	ws := &sup.waits
 	w := ws.by[key]
 	if w == nil {
 		if ws.by == nil {
 			ws.by, ws.queues = map[WaiterKey]*waiter{}, map[waiterKind]*waitQueue{}
 		}
-		w = &waiter{key: key, held: sup.Book.HeldBy(key.id), last: sup.Book.Last(key.id), places: map[Jobs]struct{}{}}
+		w = &waiter{key: key, places: map[parkedJobs]struct{}{}}
 		ws.by[key] = w
 		q := ws.queues[key.waiterKind]
 		if q == nil {
 			q = &waitQueue{}
 			ws.queues[key.waiterKind] = q
 		}
-		heap.Push(q, w)
+		q.Set(w, sup.standing(key.id))
 	}
 	w.places[p] = struct{}{}
 }
 
 // Release forgets jobs that do not wait any more.
-func (sup *Supply) Release(key WaiterKey, p Jobs) {
+func (sup *Supply) Release(key WaiterKey, p parkedJobs) {
 	if w := sup.waits.by[key]; w != nil {
 		if delete(w.places, p); len(w.places) == 0 {
 			sup.waits.drop(w)
@@ -112,9 +84,9 @@ func (sup *Supply) Release(key WaiterKey, p Jobs) {
 
 func (ws *waiters) drop(w *waiter) {
 	q := ws.queues[w.key.waiterKind]
-	heap.Remove(q, w.at)
+	q.Drop(w)
 	delete(ws.by, w.key)
-	if len(*q) == 0 {
+	if !q.Any() {
 		delete(ws.queues, w.key.waiterKind)
 	}
 }
@@ -123,8 +95,7 @@ func (ws *waiters) drop(w *waiter) {
 func (sup *Supply) Moved(id string) {
 	for kind, q := range sup.waits.queues {
 		if w := sup.waits.by[WaiterKey{kind, id}]; w != nil {
-			w.held, w.last = sup.Book.HeldBy(id), sup.Book.Last(id)
-			heap.Fix(q, w.at)
+			q.Set(w, sup.standing(id))
 		}
 	}
 }
@@ -145,17 +116,16 @@ func (sp *Supplies) AskAgain() {
 		for _, sup := range list {
 			sup.eased = false
 			for l := range sup.waits.lots {
-				if sup.has(l) || l.Passed() {
+				if sup.has(l) || l.passed() {
 					delete(sup.waits.lots, l)
-					l.LetIn()
+					l.letIn()
 				}
 			}
 			for kind, q := range sup.waits.queues {
-				if sup.inTurn() || kind.exempt {
-					sup.askInTurn(q)
-				} else {
+				if split := &sup.Of.Split; !kind.exempt && len(split.Weights)+len(split.Tree) > 0 {
 					sup.askNext(kind, q)
 				}
+				sup.askInTurn(q)
 			}
 		}
 	}
@@ -166,69 +136,38 @@ func (sp *Supplies) Easing() bool { return len(sp.easing) > 0 }
 
 // has says whether so many units are free as each job of a lot needs. If the supply has nothing for it all the same, the next
 // decision that comes to the lot sees so.
-func (sup *Supply) has(l Lot) bool {
-	units := l.Needs(sup.key.ref)
+func (sup *Supply) has(l *lot) bool {
+	units := l.needs(sup.key.ref)
 	return sup.Book != nil && units > 0 && sup.Book.Usable()-sup.Book.Held() >= units
-}
-
-// PutOut notes that a lot waits for the supply as a whole.
-func (sup *Supply) PutOut(l Lot) {
-	if sup.waits.lots == nil {
-		sup.waits.lots = map[Lot]struct{}{}
-	}
-	sup.waits.lots[l] = struct{}{}
-}
-
-// Whole says whether what a supply refuses for is the same for all that ask for as many units.
-func (sup *Supply) Whole(why resource.Refusal) bool {
-	return sup.Book == nil || why.Rule == resource.Capacity || why.Rule == resource.External
-}
-
-// KeyOf is for whom so many units are missing.
-func (sup *Supply) KeyOf(why resource.Refusal, units int64) WaiterKey {
-	return WaiterKey{waiterKind{units, slices.Contains(sup.Of.Exempt, why.ID)}, why.ID}
-}
-
-// inTurn says whether the units reach those who wait in the order of the queue.
-func (sup *Supply) inTurn() bool {
-	return len(sup.Of.Split.Weights) == 0 && len(sup.Of.Split.Tree) == 0
 }
 
 // askInTurn asks who comes first until one is refused: nobody behind it would get anything. But who wants nothing, as far as is
 // known, stands in nobody's way.
 func (sup *Supply) askInTurn(q *waitQueue) {
-	for len(*q) > 0 && (sup.admits((*q)[0]) || sup.Book.WantedBy((*q)[0].key.id) == 0) {
-		sup.letGo((*q)[0])
+	for q.Any() && (sup.admits(q.Peek()) || sup.Book.WantedBy(q.Peek().key.id) == 0) {
+		sup.letGo(q.Peek())
 	}
 }
 
 // askNext asks those whose turn it is by the book, where units are not split evenly. If nobody of them waits here the units are
-// for others, for a time: who would be first but for them is asked, so that it is known when that ends.
+// for others, for a time: who would be first but for them is asked then, so that it is known when that ends.
 func (sup *Supply) askNext(kind waiterKind, q *waitQueue) {
 	ids, all := sup.Book.Next(sup.all.Moment)
 	if all {
-		sup.askAll(slices.Clone(*q))
+		sup.askAll(q)
 	}
 	for _, id := range ids {
 		if w := sup.waits.by[WaiterKey{kind, id}]; w != nil && sup.admits(w) {
 			sup.letGo(w)
 		}
 	}
-	sup.askInTurn(q)
 }
 
-func (sup *Supply) askAll(all []*waiter) {
-	for _, w := range all {
+func (sup *Supply) askAll(q *waitQueue) {
+	for _, w := range q.All() {
 		if sup.admits(w) {
 			sup.letGo(w)
 		}
-	}
-}
-
-// askEverybody is for what is not an end: somebody may be reached out of turn.
-func (sup *Supply) askEverybody() {
-	for _, q := range sup.waits.queues {
-		sup.askAll(slices.Clone(*q))
 	}
 }
 
@@ -260,7 +199,7 @@ func (sup *Supply) GateOf(rule resource.Rule) Gate {
 // booked says whether a reservation is for it.
 func (w *waiter) booked() bool {
 	for p := range w.places {
-		if p.Booked() {
+		if p.buffer.Needs().Booked() {
 			return true
 		}
 	}
@@ -271,6 +210,6 @@ func (w *waiter) booked() bool {
 func (sup *Supply) letGo(w *waiter) {
 	sup.waits.drop(w)
 	for p := range w.places {
-		p.LetGo()
+		p.letGo()
 	}
 }

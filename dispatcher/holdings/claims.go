@@ -45,7 +45,7 @@ func (b *Book) Claims(ctx context.Context, f ClaimFilter) ([]explain.ClaimStandi
 			return
 		}
 		for _, c := range saved.Claims { // by rising id
-			shown := gate.Shown{Claim: c.Claim, ID: c.ID, Task: c.Task, Key: c.Key, Payer: c.Payer, Queue: c.Queue}
+			shown := gate.Shown{SavedClaim: c}
 			if f.has(&shown) && len(list) < f.Limit {
 				list = append(list, b.Standing(&shown))
 			}
@@ -160,8 +160,8 @@ func (b *Book) released(ctx context.Context, verb string, args pg.Args) ([]expla
 	}
 	out := make([]explain.ClaimStanding, len(list))
 	for i, r := range list {
-		out[i] = b.Standing(&gate.Shown{ID: r.ID, Task: r.Task, Key: r.Key, Queue: r.Queue, Claim: resource.Claim{State: resource.ClaimReleased, Missing: r.Missing,
-			Template: r.Template, Place: resource.Place{Node: r.Node}, Devices: r.Devices}})
+		c := resource.Claim{State: resource.ClaimReleased, Missing: r.Missing, Template: r.Template, Place: resource.Place{Node: r.Node}, Devices: r.Devices}
+		out[i] = b.Standing(&gate.Shown{SavedClaim: gate.SavedClaim{ID: r.ID, Task: r.Task, Key: r.Key, Queue: r.Queue, Claim: c}})
 		out[i].CreatedAt, out[i].EndedAt = r.MadeAt, r.EndedAt
 	}
 	return out, nil

@@ -24,10 +24,8 @@ func GangHolds(m explain.Moment) (list []GangHold) {
 
 func holdOf(h gate.NodeHold, g gate.Gang) GangHold {
 	out := GangHold{Queue: h.Place.Queue, Node: h.Place.Node, Task: g.Task, Claim: h.Claim, Since: h.Hold.Since.UTC(), Until: h.Hold.Until().UTC(), Why: g.Lacks}
-	for _, p := range g.Parties {
-		for _, n := range p.Ready {
-			out.Members += int(n.Jobs)
-		}
+	for _, n := range g.Ready {
+		out.Members += int(n)
 	}
 	if out.Why == "" {
 		out.Why = fmt.Sprintf("the slots that wait there have no room for all %d jobs yet", out.Members)

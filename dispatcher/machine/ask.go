@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -85,11 +86,8 @@ type field struct {
 
 // Ask answers for each queue of a question; nil when the machine knows no such shape, or the share is no leaf.
 func (v View) Ask(q Question) (answers []Answer) {
-	a := asking{state: v.state, Question: &q, moment: q.At, fields: map[string]*field{}, passed: map[*group]bool{}}
-	if a.moment.Before(v.Now) {
-		a.moment = v.Now
-	}
-	if a.own = a.bufferOf(q); a.own == nil {
+	a := asking{state: v.state, Question: &q, moment: later(q.At, v.Now), fields: map[string]*field{}, passed: map[*group]bool{}}
+	if a.own = a.bufferOf(); a.own == nil {
 		return nil
 	}
 	for _, id := range q.Queues {
@@ -101,24 +99,25 @@ func (v View) Ask(q Question) (answers []Answer) {
 }
 
 // bufferOf finds the buffer of the job, or makes one that hangs nowhere.
-func (a *asking) bufferOf(q Question) *buffer {
-	if b := a.buffers[a.keyOf(&q)]; b != nil && b.leaf >= 0 {
-		return b
-	}
-	sh := a.words.shapes[q.Shape]
-	leaf, ok := a.site.Leaf(q.Share)
+func (a *asking) bufferOf() *buffer {
+	sh := a.words.shapes[a.Shape]
+	leaf, ok := a.site.Leaf(a.Share)
 	if sh == nil || !ok {
 		return nil
 	}
-	b := &buffer{headed: sh.headed || a.leaves[leaf].users != nil, Buffer: ready.NewSet().Buffer(a.keyOf(&q)), shape: sh, leaf: leaf, wants: gate.Wants{Asked: &sh.asked, Share: q.Share}, group: &group{leaf: leaf, outline: sh.outline}}
-	for _, g := range a.leaves[leaf].groups {
-		if g.outline == sh.outline {
-			b.group = g
-		}
+	key := a.sorts.keyOf(ready.Key{Share: a.Share, Shape: a.Shape}, nil, a.User)
+	if b := a.buffers[key]; b != nil {
+		return b
 	}
-	if us := a.leaves[leaf].users; us != nil {
-		if b.user = us.By[q.User]; b.user == nil {
-			b.user = us.Stranger(q.User)
+	l := &a.leaves[leaf]
+	b := &buffer{Buffer: ready.NewSet().Buffer(key), shape: sh, leaf: leaf, headed: sh.headed || l.users != nil,
+		wants: gate.Wants{Asked: &sh.asked, Share: a.Share}, group: &group{leaf: leaf, outline: sh.outline}}
+	if i := slices.IndexFunc(l.groups, func(g *group) bool { return g.outline == sh.outline }); i >= 0 {
+		b.group = l.groups[i]
+	}
+	if l.users != nil {
+		if b.user = l.users.By[a.User]; b.user == nil {
+			b.user = l.users.Stranger(a.User)
 		}
 	}
 	return b
@@ -156,24 +155,12 @@ func (a *asking) at(q *books.Queue) (out Answer) {
 
 // round is that of a pull at a queue. Queues that are alike have the same field.
 func (a *asking) round(q *books.Queue, left job.Room) (*round, *field) {
-	c := &kind{state: a.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: make(bits, (len(a.words.byAt)+63)/64)}
-	if a.kinds.apart(q) {
-		c.at = q
-	}
-	for _, o := range a.words.at[q.Pos] {
-		if !left.Fits(o.Need) {
-			continue
-		}
-		if l, _ := q.Full(o.Need.Cores); l == nil {
-			c.shapes[o.at>>6] |= 1 << (o.at & 63)
-		}
-	}
-	r := &round{state: a.state, pull: &Pull{Queue: q.ID, Until: a.moment}, queue: q, left: left, most: 1, kind: c, decision: &Decision{}}
-	key := append([]byte(q.Home.Name), 0)
-	key = binary.LittleEndian.AppendUint64(key, uint64(q.CorePowerMilli))
+	r := &round{state: a.state, pull: &Pull{Queue: q.ID, Until: a.moment}, queue: q, left: left, most: 1, decision: &Decision{}, asked: true}
+	in, _ := a.kinds.runnable(r, nil)
+	r.kind = a.kinds.newKind(q, in)
+	key := a.kinds.keyOf(q, in, nil)
 	key = binary.LittleEndian.AppendUint64(key, uint64(left.Offered(q.Queue, 1)))
-	key = c.shapes.key(binary.LittleEndian.AppendUint32(key, q.Policy.Key()))
-	if c.at != nil || len(q.Floors) > 0 {
+	if len(q.Floors) > 0 {
 		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
 	}
 	f := a.fields[string(key)]
@@ -206,15 +193,15 @@ func (a *asking) gather(r *round, f *field) {
 }
 
 func (a *asking) narrow(r *round) *narrow {
-	n := &narrow{leaves: map[int][]first{}}
+	n := &narrow{leaves: map[int][]choice{}}
 	for leaf := range a.leaves {
 		for _, b := range a.buffersOf(leaf) {
 			if job, ok := b.First(); ok && r.kind.runs(b.shape.outline) {
-				n.leaves[leaf] = append(n.leaves[leaf], first{b, job})
+				n.leaves[leaf] = append(n.leaves[leaf], r.choice(b, job))
 			}
 		}
 	}
-	n.leaves[a.own.leaf] = append(n.leaves[a.own.leaf], first{a.own, a.ownRange()})
+	n.leaves[a.own.leaf] = append(n.leaves[a.own.leaf], r.choice(a.own, a.ownRange()))
 	return n
 }
 
@@ -236,3 +223,11 @@ func (a *asking) ownRange() ready.Range {
 
 // unmade says whether a pull would wait for the jobs of a group, which has no others.
 func (a *asking) unmade(g *group) bool { return g.unmade() && !a.passed[g] }
+
+// buffersOf are the buffers of a leaf, but for those of jobs that claims bind to a node.
+func (s *state) buffersOf(leaf int) (list []*buffer) {
+	for _, g := range s.leaves[leaf].groups {
+		list = append(list, g.buffers...)
+	}
+	return list
+}

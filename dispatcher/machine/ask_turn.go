@@ -3,9 +3,7 @@ package machine
 import (
 	"slices"
 
-	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/gate"
-	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -16,14 +14,12 @@ type Shortage = gate.Explained
 func (a *asking) turn(r *round, f *field, out *Answer) {
 	pool, own := r.queue.Home, a.own.leaf
 	out.Round = pool.Round(r.left.Offered(r.queue.Queue, 1))
-	first, found, unmade := a.first(r, f, out.Round)
-	out.First.Leaf, out.Rule = first.leaf, "share"
-	switch {
-	case first.owed:
-		out.Rule = "owed"
-	case first.floor != nil:
+	r.set, r.offered = &f.leaves, out.Round
+	first, found, unmade := a.first(r, f)
+	out.First.Leaf, out.Rule = first.leaf, first.rule()
+	if first.floor != nil {
 		floor := first.floor.View()
-		out.Rule, out.Floor = "floor", &floor
+		out.Floor = &floor
 	}
 	if b := found.buffer; b != nil {
 		out.First.Job = found.job.Low
@@ -34,7 +30,9 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 	switch {
 	case first.leaf != own:
 		out.Turn = TurnShare
-		a.compare(pool, first.leaf, out)
+		c := between(pool.Book, out.Round, first.leaf, own)
+		out.Deficit, out.Own = c.Deficit, c.RunnerUpDeficit
+		out.Trail, out.OwnTrail = pool.Book.Trail(first.leaf, nil), pool.Book.Trail(own, nil)
 	case unmade != nil:
 		out.Turn = TurnPriority
 	case found.job.Low == a.Job:
@@ -49,19 +47,6 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 	if a.Ahead > 0 && out.Turn == TurnShare {
 		a.ahead(r, f, out)
 	}
-}
-
-// compare says how the leaf that comes first and the job's stand to each other, by the figures that a choice between them goes by.
-func (a *asking) compare(p *books.Pool, leaf int, out *Answer) {
-	var two shares.Contenders
-	p.Book.Contend(&two, leaf, true)
-	p.Book.Contend(&two, a.own.leaf, true)
-	c, _ := p.Book.Contest(out.Round, &two)
-	out.Deficit, out.Own = c.Deficit, c.RunnerUpDeficit
-	if c.Winner != leaf { // a floor, or what is owed, goes before it
-		out.Deficit, out.Own = out.Own, out.Deficit
-	}
-	out.Trail, out.OwnTrail = p.Book.Trail(leaf, nil), p.Book.Trail(a.own.leaf, nil)
 }
 
 // ahead names the leaves that the tree puts before the job's, of those that have a job for the slot which nothing keeps back.
@@ -87,14 +72,14 @@ func (a *asking) ahead(r *round, f *field, out *Answer) {
 
 // first is the leaf that comes first and the job that it gives, or the group whose jobs are to be made. As in a decision, leaves
 // whose jobs are all kept back go out of the way.
-func (a *asking) first(r *round, f *field, offered shares.Units) (first due, found choice, unmade *group) {
+func (a *asking) first(r *round, f *field) (first due, found choice, unmade *group) {
 	if f.first != nil {
 		found, _ = a.best(r, *f.first)
 		return *f.first, found, f.group
 	}
 	var passed []due
 	for {
-		first, ok := r.choose(offered, &f.leaves, passed)
+		first, ok := r.choose(passed)
 		if !ok {
 			return due{leaf: a.own.leaf}, choice{}, nil
 		}
@@ -177,29 +162,15 @@ func (a *asking) bestOf(r *round, g *group, meet func(choice), in *obstacle) {
 	if a.own.group == g {
 		add(a.own)
 	}
-	for len(heads) > 0 {
-		i := earliest(heads)
-		_, no := a.lacks(r, heads[i].buffer)
+	slices.SortStableFunc(heads, func(a, b choice) int { return a.turn.Compare(b.turn) })
+	for _, head := range heads {
+		_, no := a.lacks(r, head.buffer)
 		if no.Gate == "" {
-			meet(heads[i])
+			meet(head)
 			return
 		}
 		in.Keep(no)
-		heads = slices.Delete(heads, i, i+1)
 	}
-}
-
-// earliest is the one of heads whose turn is first.
-func earliest(heads []choice) (first int) {
-	turn := func(i int) ready.Turn {
-		return ready.Turn{Held: heads[i].turn.Held, Served: heads[i].turn.Served, Stand: heads[i].job.Stand()}
-	}
-	for i := range heads {
-		if turn(i).Before(turn(first)) {
-			first = i
-		}
-	}
-	return first
 }
 
 // lacks is round.short without its effects: which resource keeps the jobs of a buffer from the queue.

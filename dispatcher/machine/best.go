@@ -2,6 +2,7 @@ package machine
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -12,13 +13,13 @@ import (
 type choice struct {
 	buffer *buffer
 	job    ready.Range // Low is the job
-	turn   ready.Turn  // of its user in the pool, where the leaf gives turns to users; the stand is not set
+	turn   ready.Turn  // in the pool; of its user, where the leaf gives turns to users
 	remote bool        // it would rather run elsewhere
 }
 
 // choice is the first job of a buffer.
 func (r *round) choice(b *buffer, first ready.Range) choice {
-	return choice{buffer: b, job: first, turn: b.turn(r.queue.Home, ready.Stand{}), remote: r.remote(b, first, r.queue)}
+	return choice{buffer: b, job: first, turn: b.user.TurnIn(r.queue.Home, first.Stand()), remote: r.remote(b, first, r.queue)}
 }
 
 // best is the job that the leaf gives: of the user who holds least where it gives turns to users, then the earliest, or the
@@ -26,6 +27,9 @@ func (r *round) choice(b *buffer, first ready.Range) choice {
 // none is left, in is what stands in the way, or nothing if the leaf has no job after all. A leaf that is due by a floor
 // gives a job of its class.
 func (r *round) best(d due) (found choice, in obstacle) {
+	if r.narrow != nil {
+		return r.bestAmong(d)
+	}
 	by := r.leafOrder(d.leaf)
 	for _, g := range r.leaves[d.leaf].groups {
 		if !r.kind.runs(g.outline) || !d.takes(g.outline) {
@@ -51,7 +55,8 @@ func (r *round) best(d due) (found choice, in obstacle) {
 		if h == nil {
 			continue
 		}
-		if b, ok := h.First(r.short); ok {
+		if head, ok := h.First(r.shortOf); ok {
+			b := head.(*buffer)
 			first, _ := b.First()
 			found.meet(r.choice(b, first), by)
 		} else {
@@ -84,7 +89,7 @@ func (c *choice) meet(other choice, by leafOrder) {
 		*c = other
 		return
 	}
-	order := other.turn.Compare(c.turn) // whatever their first jobs are
+	order := other.turn.CompareUsers(c.turn) // whatever their first jobs are
 	if order == 0 && by.wide {
 		order = cmp.Compare(c.buffer.shape.Need.Cores, other.buffer.shape.Need.Cores)
 	}
@@ -112,4 +117,52 @@ func (c *choice) before(other *choice, by leafOrder) bool {
 // remote says whether a job comes after local ones of its priority at a queue.
 func (s *state) remote(b *buffer, first ready.Range, q *books.Queue) bool {
 	return b.shape.Remote != nil && b.shape.Remote[q.Pos] && first.Low > s.elders.UpTo
+}
+
+// due is a leaf that comes first, by a floor or by its standing.
+type due struct {
+	floor *books.Target // nil: by its standing, or since it is owed units
+	leaf  int
+	owed  bool
+}
+
+// class is of the jobs that it comes first with; empty: any.
+func (d due) class() string {
+	if d.floor == nil {
+		return ""
+	}
+	return d.floor.Class
+}
+
+// rule is why it comes first.
+func (d due) rule() string {
+	switch {
+	case d.owed:
+		return "owed"
+	case d.floor != nil:
+		return "floor"
+	}
+	return "share"
+}
+
+// takes says whether it is for jobs of an outline.
+func (d due) takes(o *outline) bool { return d.class() == "" || o.Class == d.class() }
+
+// offersTo says whether a leaf that contends has jobs that it is due with.
+func (r *round) offersTo(d due) bool {
+	switch {
+	case d.class() == "":
+		return true
+	case r.narrow != nil:
+		return slices.ContainsFunc(r.narrow.leaves[d.leaf], func(c choice) bool { return d.takes(c.buffer.shape.outline) })
+	}
+	return slices.ContainsFunc(r.leaves[d.leaf].groups, func(g *group) bool {
+		return d.takes(g.outline) && r.kind.runs(g.outline) && r.kind.has(g)
+	}) || slices.ContainsFunc(r.guests, func(b *buffer) bool { return b.leaf == d.leaf && b.opened && d.takes(b.shape.outline) })
+}
+
+// obstacle is what keeps the jobs of a leaf back; see books.Obstacle.
+type obstacle struct {
+	books.Obstacle
+	unmade *group // whose jobs are still to be made; nil: none
 }

@@ -33,7 +33,7 @@ type group struct {
 	outline    *outline
 	buffers    []*buffer // but guests
 	plain      *buffer   // that asks for no resource and is of no user; nil: there is none
-	heads      map[headsKey]*heads
+	heads      map[headsKey]*gate.Heads
 	books.Work           // jobs of all its buffers that are ready or to be made
 	coming     int64     // of them, those to be made
 	kinds      int64     // of slots that there were when heads were made
@@ -92,15 +92,22 @@ func (s *state) hang(b *buffer) {
 	b.leaf, b.group, b.waits, b.coming = node, s.leaves[node].group(node, b.shape.outline), 0, 0
 	b.recountWaits()
 	b.wants.Forget()
-	turns{s}.hangUser(b)
+	b.user = nil
+	if l := &s.leaves[node]; l.users != nil {
+		b.user = l.users.Of(b.Key().User)
+		if !b.shape.guest {
+			l.mine[b.user] = append(l.mine[b.user], b)
+		}
+	}
 	if b.headed = b.shape.headed || b.user != nil || b.group.plain != nil; !b.headed && !b.shape.guest {
 		b.group.plain = b
 	}
 	s.supplies.recountWanted(b, false)
-	if !b.shape.guest {
+	if b.shape.guest {
+		s.sorts.follow(b)
+	} else {
 		b.shape.buffers, b.group.buffers = append(b.shape.buffers, b), append(b.group.buffers, b)
 	}
-	s.sorts.follow(b)
 	s.touch(node, true)
 	s.check(b)
 }
@@ -141,25 +148,24 @@ func (s *state) changed(b *buffer, granted bool) {
 func (s *state) enqueue(e entry.Enqueued) error {
 	switch {
 	case e.High < e.Low:
-		return fmt.Errorf("enqueued: jobs %d to %d: want the lower id first", e.Low, e.High)
+		return fmt.Errorf("jobs %d to %d: want the lower id first", e.Low, e.High)
 	case s.words.shapes[e.Shape] == nil:
-		return fmt.Errorf("enqueued: shape %d is not known", e.Shape)
+		return fmt.Errorf("shape %d is not known", e.Shape)
 	case e.Attempt > 1:
 		for _, w := range s.aside.Return(e.Task, e.Low, e.High, e.Attempt) {
-			part := e
-			part.Low, part.High, part.Share, part.Place = w.Low, w.High, w.Key.Share, w.Place
-			if err := s.sorts.put(part, false); err != nil {
-				return fmt.Errorf("enqueued: %w", err)
+			w.Shape = e.Shape
+			if err := s.sorts.put(e.User, w, false); err != nil {
+				return err
 			}
 		}
 		s.eased++
 		return nil
 	}
 	if err := s.fresh(e); err != nil {
-		return fmt.Errorf("enqueued: %w", err)
+		return err
 	}
-	if err := s.sorts.put(e, true); err != nil {
-		return fmt.Errorf("enqueued: %w", err)
+	if err := s.sorts.put(e.User, jobsOf(e), true); err != nil {
+		return err
 	}
 	s.leases.Made(e.Task, e.Low, e.High)
 	s.elders.Saw(e.High)
@@ -175,33 +181,50 @@ func (s *state) fresh(e entry.Enqueued) error {
 	for id := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		return fmt.Errorf("job %d has a lease", id)
 	}
-	r := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task}
+	w := jobsOf(e)
 	for state, set := range map[string]*ready.Set{"is ready": s.ready, "is of a paused task": s.aside.Paused, "waits": s.aside.Waiting} {
-		if err := set.Clash(ready.Key{Share: e.Share, Shape: e.Shape}, r); err != nil {
+		if err := set.Clash(w.Key, w.Range); err != nil {
 			return fmt.Errorf("a job %s already: %w", state, err)
 		}
 	}
 	return nil
 }
 
+// jobsOf are those of an entry, by share and shape of the log.
+func jobsOf(e entry.Enqueued) ready.Part {
+	return ready.Part{Key: ready.Key{Share: e.Share, Shape: e.Shape},
+		Range: ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}}
+}
+
 // put puts jobs where their claims have them, or aside where their task is paused. made: for the first time.
-func (so *sorts) put(e entry.Enqueued, made bool) error {
-	if so.words.shapes[e.Shape] == nil {
-		return fmt.Errorf("shape %d is not known", e.Shape)
+func (so *sorts) put(user string, jobs ready.Part, made bool) error {
+	if so.words.shapes[jobs.Shape] == nil {
+		return fmt.Errorf("shape %d is not known", jobs.Shape)
 	}
-	log, whole := ready.Key{Share: e.Share, Shape: e.Shape}, ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
-	if so.aside.Pauses(e.Task) {
+	if so.aside.Pauses(jobs.Task) {
 		if made {
-			so.madePaused(log, whole.Jobs())
+			b, err := so.buffer(jobs.Key)
+			if err != nil {
+				return err
+			}
+			so.made(b, jobs.Jobs())
 		}
-		return so.aside.Paused.Put(log, e.User, whole)
+		return so.aside.Paused.Put(jobs.Key, user, jobs.Range)
 	}
-	for ids, party := range so.claims.Split(e.Low, e.High) {
-		r := whole
-		r.Low, r.High = ids.Low, ids.High
-		if err := so.putReady(log, party, e.User, r, made); err != nil {
+	for ids, party := range so.claims.Split(jobs.Low, jobs.High) {
+		b, err := so.buffer(so.keyOf(jobs.Key, party, user))
+		if err != nil {
 			return err
 		}
+		r := jobs.Range
+		r.Low, r.High = ids.Low, ids.High
+		if err := so.ready.Put(b.Key(), user, r); err != nil {
+			return err
+		}
+		if made {
+			so.made(b, r.Jobs())
+		}
+		so.changed(b, false)
 	}
 	return nil
 }
@@ -210,7 +233,7 @@ func (so *sorts) put(e entry.Enqueued, made bool) error {
 func (s *state) expect(e entry.Expected) error {
 	b, err := s.buffer(ready.Key{Share: e.Share, Shape: e.Shape})
 	if err != nil {
-		return fmt.Errorf("expected: %w", err)
+		return err
 	}
 	if e.More {
 		e.Jobs += b.expected
@@ -232,7 +255,7 @@ func (s *state) setExpected(b *buffer, n int64) {
 	}
 	if g.unmade() != awaited {
 		s.making.asked = time.Time{} // what was waited for until now is another thing
-		s.kinds.offered(g)
+		s.kinds.offered(g, nil)
 		s.eased++
 	}
 }
@@ -248,7 +271,7 @@ func (s *state) check(b *buffer) {
 	}
 	is, was := b.open(), b.opened
 	if b.opened = is; was && !is {
-		s.supplies.Release(&b.wants)
+		b.wants.Release()
 	}
 	switch {
 	case b.shape.guest:
@@ -256,6 +279,6 @@ func (s *state) check(b *buffer) {
 	case b.headed:
 		s.kinds.rank(b)
 	case is != was:
-		s.kinds.offered(b.group)
+		s.kinds.offered(b.group, nil)
 	}
 }

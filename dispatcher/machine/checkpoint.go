@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,11 +36,8 @@ type Checkpoint struct {
 func (m *Machine) Checkpoint() Checkpoint {
 	t := m.site
 	c := Checkpoint{Seq: m.seq, ID: m.id, Now: m.now, Version: t.File.Number, Targets: t.Targets, Capped: t.Capped, Stood: m.Stood(),
-		Claims: m.claims.Save(), Paused: m.aside.Tasks(), Leases: m.leases.Save(), Reports: m.supplies.Reports()}
-	for q := range m.supplies.polled {
-		c.Polled = append(c.Polled, q)
-	}
-	slices.Sort(c.Polled)
+		Polled: slices.Sorted(maps.Keys(m.supplies.polled)), Claims: m.claims.Save(), Paused: m.aside.Tasks(), Leases: m.leases.Save(),
+		Reports: m.supplies.Reports()}
 	for b := range m.ready.Buffers() {
 		if n := m.buffers[b.Key()].expected; n > 0 {
 			c.Expected = append(c.Expected, entry.Expected{Share: b.Key().Share, Shape: b.Key().Shape, Jobs: n})
@@ -82,19 +80,13 @@ func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shape
 
 // Ready takes jobs that are ready, or would be if their task were not paused.
 func (r *Restoring) Ready(e entry.Enqueued) error {
-	if err := r.machine.sorts.put(e, false); err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	return nil
+	return named("restore", r.machine.sorts.put(e.User, jobsOf(e), false))
 }
 
 // Waiting takes jobs that wait for a rule.
 func (r *Restoring) Waiting(e entry.Enqueued) error {
-	jobs := ready.Range{Place: e.Place, Low: e.Low, High: e.High, Task: e.Task, Attempt: e.Attempt}
-	if err := r.machine.aside.Waiting.Put(ready.Key{Share: e.Share, Shape: e.Shape}, e.User, jobs); err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	return nil
+	jobs := jobsOf(e)
+	return named("restore", r.machine.aside.Waiting.Put(jobs.Key, e.User, jobs.Range))
 }
 
 // Lease takes a lease, and since when its attempt runs, or was granted where it does not yet.
@@ -107,7 +99,7 @@ func (r *Restoring) Lease(l Lease, since time.Time) error {
 		return fmt.Errorf("restore: job %d has two leases", l.Job)
 	}
 	m.leases.Restore(l, since)
-	m.hold(l.Share, m.leases.Run(l.Job), 1)
+	m.hold(m.leases.Run(l.Job), 1)
 	return nil
 }
 
@@ -125,7 +117,7 @@ func (r *Restoring) Done() (*Machine, error) {
 	m := r.machine
 	for _, e := range r.from.Expected {
 		if err := m.expect(e); err != nil {
-			return nil, fmt.Errorf("restore: %w", err)
+			return nil, fmt.Errorf("restore: expected: %w", err)
 		}
 	}
 	for _, e := range r.from.Reports {
@@ -138,4 +130,44 @@ func (r *Restoring) Done() (*Machine, error) {
 	m.recall(r.from.Stood)
 	m.Reach(r.from.Seq, r.from.ID)
 	return m, nil
+}
+
+// Stood says what a machine that is made of tables lacks: one for each pool, and one without a pool for the rest.
+func (m *Machine) Stood() []entry.Stood {
+	return append(m.site.Stood(m.served.Kept()), entry.Stood{Rest: &entry.Rest{PlansAt: m.site.At, Servings: m.served.N, Elders: m.elders.Save(),
+		Waited: m.supplies.Waited(), Holes: m.holes.List()}})
+}
+
+// stand takes the values of a pool, or of the rest, in place of its own. Who has them already does nothing: that are all but those who
+// began with tables.
+func (m *Machine) stand(e entry.Stood) {
+	list := m.Stood()
+	if i := slices.IndexFunc(list, func(s entry.Stood) bool { return s.Pool == e.Pool }); i >= 0 && !list[i].Same(e) {
+		list[i] = e
+		m.recall(list)
+		m.eased++
+	}
+}
+
+// recall makes the site anew, with these values and no others.
+func (m *Machine) recall(list []entry.Stood) {
+	now, rest := m.now, entry.RestOf(list)
+	m.served.Remind(list)
+	gate.Forget(m.supplies.Supplies)
+	if rest != nil {
+		m.now = rest.PlansAt
+	}
+	m.build(m.site.Source)
+	m.now = now
+	m.site.Remind(list)
+	m.site.RemindTurns(list)
+	if rest != nil {
+		m.elders, m.holes = ready.Ages{Elders: rest.Elders}, books.Holes{}
+		for _, h := range rest.Holes {
+			m.holes[h.Queue] = h
+		}
+		for _, w := range rest.Waited {
+			m.supplies.Remind(w)
+		}
+	}
 }

@@ -263,8 +263,10 @@ func (w *world) check(t *rapid.T) {
 			units += c.Charge.Units["licence"]
 		}
 	}
-	if held := m.supplies.Held("licence"); held != units {
-		t.Fatalf("%d licences are held, leases and claims have %d", held, units)
+	for _, shelf := range m.View().Shelves() {
+		if held := shelf.Book.Held(); shelf.Ref == "licence" && held != units {
+			t.Fatalf("%d licences are held, leases and claims have %d", held, units)
+		}
 	}
 	if units > 5 {
 		t.Fatalf("%d licences are held of 5", units)
@@ -279,17 +281,18 @@ func (w *world) checkReady(t *rapid.T) {
 		if m.aside.Pauses(w.claims.jobs[job]) {
 			continue
 		}
-		party, found := m.claims.Of(job), false
-		for _, r := range party.Ready {
-			key := r.Key
-			key.Shape = m.words.variants[variantKey{key.Shape, party.Sort().Text()}].idOr(key.Shape)
-			if m.givesTurns(key.Share) {
-				key.User, _ = m.ready.User(party.Task)
-			}
-			found = found || len(m.ready.Within(key, party.Task, job, job)) == 1
+		party := m.claims.Of(job)
+		at := m.ready.Within(party.Task, job, job)
+		if len(at) != 1 {
+			t.Fatalf("job %d is ready, and in %d buffers", job, len(at))
 		}
-		if !found {
-			t.Fatalf("job %d is ready, and not with its sort %q: %+v", job, party.Sort().Text(), party.Ready)
+		key := m.buffers[at[0].Key].log()
+		key.Shape = m.words.variants[variantKey{key.Shape, party.Sort().Text()}].idOr(key.Shape)
+		if m.givesTurns(key.Share) {
+			key.User, _ = m.ready.User(party.Task)
+		}
+		if at[0].Key != key {
+			t.Fatalf("job %d is ready, and not with its sort %q: %+v", job, party.Sort().Text(), at[0].Key)
 		}
 	}
 	for key, b := range m.buffers {
@@ -298,7 +301,7 @@ func (w *world) checkReady(t *rapid.T) {
 		}
 	}
 	for at, of := range m.sorts.bays {
-		if len(of.buffers) == 0 {
+		if len(of) == 0 {
 			t.Fatalf("nothing is bound to %v", at)
 		}
 	}
@@ -392,8 +395,8 @@ func (w *world) drain(t *rapid.T) {
 		w.apply(t, entry.Tick{Now: start.Add(time.Duration(w.seconds) * time.Second)})
 		var left int
 		for id := range w.claims.ready {
-			for _, r := range w.leader.claims.Of(id).Ready {
-				if _, ok := w.leader.site.Leaf(r.Key.Share); ok {
+			for _, r := range w.leader.sorts.readyOf(w.leader.claims.Of(id)) {
+				if _, ok := w.leader.site.Leaf(r.Share); ok {
 					left++
 				}
 			}
@@ -426,7 +429,7 @@ func (w *world) drain(t *rapid.T) {
 func (w *world) leftOver() (list []string) {
 	for id := range w.claims.ready {
 		p := w.leader.claims.Of(id)
-		list = append(list, fmt.Sprintf("job %d, sort %q, claims %v, %+v", id, p.Sort().Text(), w.leader.claims.HeldBy(id), p.Ready))
+		list = append(list, fmt.Sprintf("job %d, sort %q, claims %v, %+v", id, p.Sort().Text(), w.leader.claims.HeldBy(id), w.leader.sorts.readyOf(p)))
 	}
 	return list
 }

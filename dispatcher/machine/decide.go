@@ -18,9 +18,7 @@ func (m *Machine) Decide(p Pull) (d Decision) {
 	if q == nil {
 		return Decision{}
 	}
-	if m.supplies.Moment = p.At; m.supplies.Moment.Before(m.now) {
-		m.supplies.Moment = m.now
-	}
+	m.supplies.Moment = later(p.At, m.now)
 	if m.holes.Keeps(q.ID, m.now) {
 		return Decision{Lacked: Refusal{Gate: gate.Hole, Ref: q.Name}}
 	} else if m.holes.Has(q.ID) {
@@ -61,13 +59,16 @@ type round struct {
 	most     int   // jobs that the pull may still have
 	nth      []int // jobs that it was granted, and after it the pulls beside it
 	kind     *kind
-	narrow   *narrow // the jobs that the pull takes alone; nil: all
+	narrow   *narrow            // the jobs that the pull takes alone; nil: all
+	set      *shares.Contenders // the leaves that have some
+	offered  shares.Units       // R
 	decision *Decision
 	slot     *resource.Offer // what it has for claims; nil: it was not asked for yet
 	guests   []*buffer       // whose jobs claims bind to the node, and that the slot can run
 	reserved map[int]bool    // pulls that wait for the gang for which the node is held, by Decision.To
 	entered  []int           // leaves that contend for these alone
 	looks    bool            // nothing is given
+	asked    bool            // it is that of a question, whose slot has whatever claims ask for
 }
 
 // mostRounds bounds how often a decision asks again those whom resources keep back.
@@ -80,34 +81,41 @@ func (r *round) decide() (choice, Verdict) {
 	if r.kind = c; full.Gate != "" {
 		r.decision.Lacked = full
 	}
+	r.set = &c.leaves
 	if r.narrow = r.narrowOf(r.pull); r.narrow != nil {
-		return r.decideAmong()
+		r.set = &r.narrow.set
+	} else {
+		c.ask()
+		r.meet()
+		defer r.leave()
 	}
-	c.ask()
-	r.meet()
-	defer r.leave()
-	offered := r.queue.Home.Round(r.left.Offered(r.queue.Queue, r.most))
-	if verdict, decided := r.gather(&c.leaves, offered); decided {
+	r.offered = r.queue.Home.Round(r.left.Offered(r.queue.Queue, r.most))
+	if verdict, decided := (gathering{r}).gather(); decided {
 		return choice{}, verdict
 	}
 	var passed []due
 	for asked := 0; ; {
-		first, ok := r.choose(offered, &c.leaves, passed)
-		if !ok && r.supplies.Easing() && asked < mostRounds {
+		first, ok := r.choose(passed)
+		if !ok && r.narrow == nil && r.supplies.Easing() && asked < mostRounds {
 			asked++
 			r.supplies.AskAgain() // who was kept back moved aside for others
 			continue
 		}
 		if !ok {
-			if kept := c.keptBack(); kept.Gate != "" {
+			if kept := c.keptBack(); r.narrow == nil && kept.Gate != "" {
 				r.decision.Lacked = kept
 			}
 			return choice{}, None
 		}
 		found, in := r.best(first)
+		if r.narrow != nil && in.Stands() {
+			r.decision.Lacked = in.Refusal(r.site.Version.Tree)
+		}
 		switch {
 		case found.buffer != nil:
-			r.note(first, offered, &c.leaves)
+			if r.pull.Contests {
+				r.decision.Contests = append(r.decision.Contests, r.contest(first))
+			}
 			return found, Given
 		case in.unmade != nil:
 			if r.patient(in.unmade) {
@@ -115,12 +123,14 @@ func (r *round) decide() (choice, Verdict) {
 			}
 		case first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there
+		case r.narrow != nil:
+			c.pool.Book.Contend(r.set, first.leaf, false)
 		case in.Stands():
 			r.decision.Lacked = in.Refusal(r.site.Version.Tree)
 			c.keepBack(first.leaf, in)
 		default:
 			c.review(first.leaf)
-			if c.pool.Book.Contends(&c.leaves, first.leaf) {
+			if c.pool.Book.Contends(r.set, first.leaf) {
 				panic("a leaf contends that has nothing: " + r.site.Version.Tree.Nodes[first.leaf].Path)
 			}
 		}
@@ -130,13 +140,13 @@ func (r *round) decide() (choice, Verdict) {
 // choose is the leaf that the pull gets. First come those who are owed units, for which jobs of others were ended; then who
 // holds less at the queue than its floor; else whom the tree says. A floor says who is next among those whom all limits
 // admit, and nothing else: no target is another for it, and beyond the floor what is held counts as ever.
-func (r *round) choose(offered shares.Units, contenders *shares.Contenders, passed []due) (d due, ok bool) {
+func (r *round) choose(passed []due) (d due, ok bool) {
 	p := r.queue.Home
-	if leaf, ok := p.Owed.LeafIn(p.Book, contenders); ok {
+	if leaf, ok := p.Owed.LeafIn(p.Book, r.set); ok {
 		return due{leaf: leaf, owed: true}, true
 	}
 	if len(r.queue.Floors) > 0 {
-		f, leaf, ok := r.queue.DueByFloor(offered, contenders, func(f *books.Target, leaf int) bool {
+		f, leaf, ok := r.queue.DueByFloor(r.offered, r.set, func(f *books.Target, leaf int) bool {
 			d := due{floor: f, leaf: leaf}
 			return !slices.Contains(passed, d) && r.offersTo(d)
 		})
@@ -144,15 +154,8 @@ func (r *round) choose(offered shares.Units, contenders *shares.Contenders, pass
 			return due{floor: f, leaf: leaf}, true
 		}
 	}
-	d.leaf, ok = p.Book.Choose(offered, contenders)
+	d.leaf, ok = p.Book.Choose(r.offered, r.set)
 	return d, ok
-}
-
-// note keeps the contest of a choice that was just made.
-func (r *round) note(first due, offered shares.Units, contenders *shares.Contenders) {
-	if r.pull.Contests {
-		r.decision.Contests = append(r.decision.Contests, r.contest(first, offered, contenders))
-	}
 }
 
 // granted is the entry of a choice, the nth of the pull.
@@ -173,7 +176,7 @@ func (r *round) give(to int, found choice, offer resource.Offer) {
 	if r.nth[to]++; to == 0 {
 		r.left = r.left.Without(found.buffer.shape.Need)
 	}
-	if found.buffer.shape.base != nil {
+	if sh := found.buffer.shape; sh.base != sh {
 		if devices, _, _ := r.claims.Pick(g.Job, offer); len(devices) > 0 {
 			r.emit(to, entry.Took{Job: g.Job, Devices: devices})
 		}
@@ -184,10 +187,9 @@ func (r *round) give(to int, found choice, offer resource.Offer) {
 // emit applies an entry that was decided for a pull.
 func (r *round) emit(to int, e entry.Entry) {
 	var err error
-	switch e := e.(type) {
-	case entry.Granted:
-		err = r.grant(e)
-	default:
+	if g, is := e.(entry.Granted); is {
+		err = r.grant(g)
+	} else {
 		err = r.sorts.claim(e)
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package machine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -11,16 +10,11 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // gathering is the part of a decision that looks at gangs. Where shares and priority come to the first job of one, all of it start in
 // the pulls that wait at the node, or hold them, or are passed over. One gang is one step in the order of shares.
-type gathering struct {
-	*round
-	set     *shares.Contenders
-	offered shares.Units
-}
+type gathering struct{ *round }
 
 // A decision looks at so many gangs of a buffer that could start, and at so many in all.
 const (
@@ -35,39 +29,27 @@ type gangAt struct {
 	turn ready.Turn
 }
 
-// gathered is what a gang makes of a decision.
-type gathered int
-
-const (
-	passed   gathered = iota // the slot is for others
-	notUsed                  // the gang holds slots of the node, but not this one
-	heldBack                 // the pull waits for it
-	startsIn                 // it has started, in this pull or in others beside it
-)
-
 // gather looks at gangs: the one for which the node is held, then those to which shares and priority
 // come before any other job. decided is false when the decision is about other jobs.
-func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Verdict, decided bool) {
-	g := gathering{r, set, offered}
+func (r gathering) gather() (verdict Verdict, decided bool) {
 	if len(r.sorts.open) == 0 || r.pull.Node == "" || r.looks {
 		return None, false
 	}
 	by := r.sorts.nodes.HeldFor(r.offer().Place, r.supplies.Moment)
 	if by != 0 {
-		if held, ok := r.claims.Gang(by); !ok {
+		if held, ok := r.claims.Gang(by, r.sorts.countReady); !ok {
 			r.sorts.nodes.LetGo(by)
-		} else if verdict, decided = g.tryNow(held); decided {
+		} else if verdict, decided = r.try(held); decided {
 			return verdict, true
 		}
 	}
-	list := g.candidates()
-	for len(list) > 0 {
-		i := g.inTurn(list)
+	for list := r.candidates(); len(list) > 0; {
+		i := r.inTurn(list)
 		if i < 0 {
 			break
 		}
 		if list[i].Claim != by {
-			if verdict, decided = g.tryNow(list[i].Gang); decided {
+			if verdict, decided = r.try(list[i].Gang); decided {
 				return verdict, true
 			}
 		}
@@ -76,22 +58,8 @@ func (r *round) gather(set *shares.Contenders, offered shares.Units) (verdict Ve
 	return None, false
 }
 
-// tryNow tries a gang; decided says whether that is all of the decision.
-func (r *gathering) tryNow(g gate.Gang) (verdict Verdict, decided bool) {
-	switch r.try(g) {
-	case startsIn:
-		return Given, true
-	case heldBack:
-		r.decision.Lacked = Refusal{Gate: gate.GangHold, Ref: fmt.Sprint(g.Claim)}
-		return Held, true
-	case passed:
-		r.sorts.nodes.LetGoAt(r.offer().Place, g.Claim) // it does not start here
-	}
-	return None, false
-}
-
 // candidates are the gangs with a job that the slot may run, by leaf and in the order of their first jobs.
-func (r *gathering) candidates() (list []gangAt) {
+func (r gathering) candidates() (list []gangAt) {
 	seen := map[int64]bool{}
 	for b := range r.sorts.open {
 		if !r.reaches(b) || b.shape.sort.Need.Bound() && b.shape.sort.Need.Place() != r.offer().Place {
@@ -103,13 +71,13 @@ func (r *gathering) candidates() (list []gangAt) {
 				if looked++; looked > gangsLooked || tried >= gangsTried || party == nil {
 					break
 				}
-				g, ok := r.claims.GangOf(ids.Low)
+				g, ok := r.claims.GangOf(ids.Low, r.sorts.countReady)
 				if !ok || seen[g.Claim] || g.Lacks != "" || !r.takesTask(r.pull, g.Task) {
 					continue
 				}
 				seen[g.Claim] = true
 				tried++
-				list = append(list, gangAt{g, b.leaf, b.turn(r.queue.Home, ready.Stand{Place: first.Place, ID: ids.Low})})
+				list = append(list, gangAt{g, b.leaf, b.user.TurnIn(r.queue.Home, ready.Stand{Place: first.Place, ID: ids.Low})})
 			}
 			if looked > gangsLooked || tried >= gangsTried {
 				break
@@ -117,47 +85,37 @@ func (r *gathering) candidates() (list []gangAt) {
 		}
 	}
 	slices.SortFunc(list, func(a, b gangAt) int {
-		return cmp.Or(cmp.Compare(a.leaf, b.leaf), a.turn.Compare(b.turn), cmp.Compare(a.turn.Place, b.turn.Place), cmp.Compare(a.turn.ID, b.turn.ID))
+		return cmp.Or(cmp.Compare(a.leaf, b.leaf), a.turn.Compare(b.turn))
 	})
 	return list
 }
 
 // takesTask says whether a pull takes jobs of a task.
-func (r *gathering) takesTask(p *Pull, task int64) bool {
+func (r gathering) takesTask(p *Pull, task int64) bool {
 	user, _ := r.state.ready.User(task)
 	return (p.Only.Task == 0 || p.Only.Task == task) && (p.Only.User == "" || p.Only.User == user)
 }
 
 // inTurn is the gangAt whose turn it is, −1 if it is that of a job without a gang: leaf by leaf as for any other job, and in the
 // leaf by its users' turns and by place.
-func (r *gathering) inTurn(list []gangAt) int {
-	book, set := r.queue.Home.Book, r.set
+func (r gathering) inTurn(list []gangAt) int {
+	book := r.queue.Home.Book
 	var added []int
 	for _, c := range list {
-		if !book.Contends(set, c.leaf) {
-			book.Contend(set, c.leaf, true)
+		if !book.Contends(r.set, c.leaf) {
+			book.Contend(r.set, c.leaf, true)
 			added = append(added, c.leaf)
 		}
 	}
-	first, _ := r.choose(r.offered, set, nil)
+	first, _ := r.choose(nil)
 	for _, leaf := range added {
-		book.Contend(set, leaf, false)
+		book.Contend(r.set, leaf, false)
 	}
 	i := slices.IndexFunc(list, func(c gangAt) bool { return c.leaf == first.leaf })
 	if i < 0 || slices.Contains(added, first.leaf) {
 		return i
 	}
-	best := r.best
-	if r.narrow != nil {
-		best = r.bestAmong
-	}
-	found, _ := best(first)
-	if found.buffer == nil {
-		return i
-	}
-	at := found.turn
-	at.Stand = found.job.Stand()
-	if at.Before(list[i].turn) {
+	if found, _ := r.best(first); found.buffer != nil && found.turn.Before(list[i].turn) {
 		return -1
 	}
 	return i
@@ -176,14 +134,10 @@ type member struct {
 func (so *sorts) members(g gate.Gang) (list []member) {
 	for _, p := range g.Parties {
 		user, _ := so.ready.User(p.Task)
-		for _, at := range p.Ready {
-			key := so.keyOf(at.Key, p, user)
-			for _, ids := range p.Spans() {
-				for _, r := range so.ready.Within(key, p.Task, ids.Low, ids.High) {
-					for ; r.Low <= r.High; r.Low++ {
-						list = append(list, member{p, at.Key, r, so.words.shapes[at.Key.Shape], user})
-					}
-				}
+		for _, w := range so.readyOf(p) {
+			log := so.buffers[w.Key].log()
+			for r := w.Range; r.Low <= r.High; r.Low++ {
+				list = append(list, member{p, log, r, so.words.shapes[log.Shape], user})
 			}
 		}
 	}
@@ -191,18 +145,22 @@ func (so *sorts) members(g gate.Gang) (list []member) {
 	return list
 }
 
-// try says what a gang does with the slot, and does it.
-func (r *gathering) try(g gate.Gang) gathered {
+// try has a gang do what it does with the slot; decided says whether that is all of the decision.
+func (r gathering) try(g gate.Gang) (verdict Verdict, decided bool) {
+	at := r.offer().Place
+	pass := func() (Verdict, bool) { // it does not start here, and the slot is for others
+		r.sorts.nodes.LetGoAt(at, g.Claim)
+		return None, false
+	}
+	waits := func(why string) (Verdict, bool) {
+		r.sorts.nodes.Note(at, g.Claim, why, r.supplies.Moment)
+		return pass()
+	}
 	if g.Lacks != "" {
-		return passed
+		return pass()
 	}
 	all := r.sorts.members(g)
 	offers := r.offersFor(g, all)
-	at := r.offer().Place
-	waits := func(why string) gathered {
-		r.sorts.nodes.Note(at, g.Claim, why, r.supplies.Moment)
-		return passed
-	}
 	if len(all) == 0 || !r.fits(all) {
 		return waits("the queue does not run all of them")
 	}
@@ -227,29 +185,29 @@ func (r *gathering) try(g gate.Gang) gathered {
 	case resource.GangStarts:
 		r.start(all, offers, a.At)
 		r.sorts.nodes.Started(at, g.Claim)
-		return startsIn
+		return Given, true
 	case resource.GangHolds:
 		r.reserved = map[int]bool{}
 		r.sorts.nodes.Note(at, g.Claim, a.Why, r.supplies.Moment)
 		for i, use := range a.Use {
 			r.reserved[offers[i].to] = use
 		}
-		if r.reserved[0] {
-			r.decision.Until = a.Until
-			return heldBack
+		if !r.reserved[0] {
+			return None, false // it does not use this slot
 		}
-		return notUsed
+		r.decision.Until, r.decision.Lacked = a.Hold.Until(), Refusal{Gate: gate.GangHold, Ref: fmt.Sprint(g.Claim)}
+		return Held, true
 	}
 	return waits(a.Why)
 }
 
 // another says whether slots of the node could be held for another gang.
-func (r *gathering) another(g gate.Gang) bool {
+func (r gathering) another(g gate.Gang) bool {
 	return slices.ContainsFunc(r.candidates(), func(c gangAt) bool { return c.Claim != g.Claim && !r.sorts.nodes.Holds(c.Claim) })
 }
 
 // start gives all jobs of a gang to the pulls that they go into.
-func (r *gathering) start(all []member, offers []gangOffer, into []int) {
+func (r gathering) start(all []member, offers []gangOffer, into []int) {
 	offer := resource.Offer{Place: r.offer().Place, Devices: r.devicesOf(offers)}
 	for i, o := range offers {
 		for m, each := range all {
@@ -272,7 +230,7 @@ type gangOffer struct {
 
 // offersFor are the pulls that wait at the node and take jobs of a gang, but those that are held for another one or have had jobs
 // by this decision.
-func (r *gathering) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
+func (r gathering) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
 	for to := range r.nth {
 		p, room, most := r.pull, r.left, r.most
 		if to > 0 {
@@ -290,7 +248,7 @@ func (r *gathering) offersFor(g gate.Gang, all []member) (offers []gangOffer) {
 }
 
 // devicesOf are those of all pulls that are offered to a gang: a claim's may be of several slots.
-func (r *gathering) devicesOf(offers []gangOffer) (devices []string) {
+func (r gathering) devicesOf(offers []gangOffer) (devices []string) {
 	for _, o := range offers {
 		for _, id := range o.pull.Devices {
 			if !slices.Contains(devices, id) {
@@ -302,7 +260,7 @@ func (r *gathering) devicesOf(offers []gangOffer) (devices []string) {
 }
 
 // busy is what jobs at the node of the pull take, by pilot.
-func (r *gathering) busy() map[string]resource.Room {
+func (r gathering) busy() map[string]resource.Room {
 	rooms := map[string]resource.Room{}
 	for _, id := range r.leases.At(r.pull.Node) {
 		if l := r.leases.Run(id); l.Queue == r.queue.ID {
@@ -315,7 +273,7 @@ func (r *gathering) busy() map[string]resource.Room {
 }
 
 // fits says whether the queue runs all jobs of a gang, for one leaf.
-func (r *gathering) fits(all []member) bool {
+func (r gathering) fits(all []member) bool {
 	for _, m := range all {
 		leaf, ok := r.site.Leaf(m.log.Share)
 		if need := m.shape.Need; !ok || m.log.Share != all[0].log.Share || !r.queue.Policy.Admits(leaf) || job.Fits(need, r.queue.Queue, need.Labels) != "" {
@@ -336,23 +294,16 @@ func needsOf(all []member) []resource.Need {
 }
 
 // gangLacks is what keeps a gang as a whole from the queue: a hard limit, lending, or resources. The zero refusal: nothing does.
-func (r *gathering) gangLacks(g gate.Gang, all []member) (no Refusal) {
+func (r gathering) gangLacks(g gate.Gang, all []member) (no Refusal) {
 	leaf, _ := r.site.Leaf(all[0].log.Share)
 	fits := make([]*books.Fit, len(all))
 	for i, m := range all {
 		fits[i] = &m.shape.Fit
 	}
-	no = r.site.AdmitsAll(r.queue, leaf, fits)
-	if no.Gate == "" {
-		no = r.gangShort(g, all)
+	if no = r.site.AdmitsAll(r.queue, leaf, fits); no.Gate != "" {
+		return no
 	}
-	return no
-}
-
-// gangShort asks for what all jobs of a gang hold, and once for what their claims are to hold.
-func (r *gathering) gangShort(g gate.Gang, all []member) Refusal {
-	sum := map[string]int64{}
-	maps.Copy(sum, g.Pending())
+	sum := g.Pending() // once for what their claims are to hold, and for what each of them holds
 	for _, m := range all {
 		for ref, units := range m.shape.full.Resources {
 			sum[ref] += units

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -8,46 +9,26 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/resource"
 )
 
-// bay is the ready jobs that claims bind to one node. They are guests of the decisions there: kinds of slots, which are of many
-// nodes, do not know them, and decisions elsewhere do not meet them.
-type bay struct{ buffers []*buffer }
-
-// follow has a buffer of guests met by the decisions that it is for while it has something to give.
+// follow has a buffer of guests met by the decisions that it is for while it has something to give. Its jobs are bound to one node: kinds
+// of slots, which are of many nodes, do not know them, and decisions elsewhere do not meet them.
 func (so *sorts) follow(b *buffer) {
-	if !b.shape.guest {
-		return
-	}
-	if !b.opened {
-		so.unfollow(b)
-		return
-	}
-	if b.shape.Need.Claims.Starts() {
-		so.open[b] = struct{}{}
-		return
-	}
 	at := b.shape.sort.Need.Place()
-	of := so.bays[at]
-	if of == nil {
-		of = &bay{}
-		so.bays[at] = of
-	}
-	if !slices.Contains(of.buffers, b) {
-		of.buffers = append(of.buffers, b)
+	switch {
+	case !b.opened:
+		so.unfollow(b)
+	case b.shape.Need.Claims.Starts():
+		so.open[b] = struct{}{}
+	case !slices.Contains(so.bays[at], b):
+		so.bays[at] = append(so.bays[at], b)
 	}
 }
 
 func (so *sorts) unfollow(b *buffer) {
-	if !b.shape.guest {
-		return
-	}
 	delete(so.open, b)
 	at := b.shape.sort.Need.Place()
-	of := so.bays[at]
-	if of == nil {
-		return
-	}
-	of.buffers = slices.DeleteFunc(of.buffers, func(o *buffer) bool { return o == b })
-	if len(of.buffers) == 0 {
+	if of := slices.DeleteFunc(so.bays[at], func(o *buffer) bool { return o == b }); len(of) > 0 {
+		so.bays[at] = of
+	} else {
 		delete(so.bays, at)
 	}
 }
@@ -66,27 +47,18 @@ func (r *round) meet() {
 	if r.pull.Node == "" || len(r.sorts.bays) == 0 {
 		return
 	}
-	of := r.sorts.bays[resource.Place{Queue: r.queue.Name, Node: r.pull.Node}]
-	if of == nil {
-		return
-	}
-	for _, b := range of.buffers {
+	for _, b := range r.sorts.bays[resource.Place{Queue: r.queue.Name, Node: r.pull.Node}] {
 		if r.runs(b) {
 			r.guests = append(r.guests, b)
-			r.enter(b.leaf)
+			if c := r.kind; !c.pool.Book.Contends(&c.leaves, b.leaf) {
+				c.contend(b.leaf, true)
+				r.entered = append(r.entered, b.leaf)
+			}
 		}
 	}
 }
 
-// enter has a leaf contend for the time of the decision.
-func (r *round) enter(leaf int) {
-	if c := r.kind; !c.pool.Book.Contends(&c.leaves, leaf) {
-		c.contend(leaf, true)
-		r.entered = append(r.entered, leaf)
-	}
-}
-
-// leave ends what enter began.
+// leave ends that.
 func (r *round) leave() {
 	for _, leaf := range r.entered {
 		r.kind.review(leaf)
@@ -143,10 +115,7 @@ func (r *round) bestGuest(d due, found *choice) {
 // labels are those of the queue with those of the slot over them.
 func (p *Pull) labels(q *books.Queue) map[string]string {
 	labels := map[string]string{}
-	for _, of := range [2]map[string]string{q.Labels, p.Slot.Labels} {
-		for name, value := range of {
-			labels[name] = value
-		}
-	}
+	maps.Copy(labels, q.Labels)
+	maps.Copy(labels, p.Slot.Labels)
 	return labels
 }

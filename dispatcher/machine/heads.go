@@ -8,9 +8,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/ready"
 )
 
-// heads are the buffers of a group whose shapes ask for resources or name users; see gate.Heads.
-type heads = gate.Heads[*buffer]
-
 // headsKey is for which decisions heads are.
 type headsKey struct {
 	queue *books.Queue // at that queue alone, where resources are per queue; nil: at all
@@ -35,24 +32,15 @@ func (k *kinds) rank(b *buffer) {
 // makeHeads makes those that kinds of slots look at and that are not there yet.
 func (k *kinds) makeHeads(g *group) {
 	s := k.state
-	oneForAll := !s.supplies.ByQueue() && s.leaves[g.leaf].users == nil
-	if g.kinds == k.made && len(g.heads) > 0 || oneForAll && len(g.heads) > 0 {
+	oneForAll := !s.supplies.ByQueue && s.leaves[g.leaf].users == nil
+	if len(g.heads) > 0 && (g.kinds == k.made || oneForAll) {
 		return
 	}
 	g.kinds = k.made
 	for _, c := range k.all {
 		if key := c.headsOf(g); c.runs(g.outline) && g.heads[key] == nil {
 			k.headsAt(g, key)
-			k.offeredBy(g, key)
-		}
-	}
-}
-
-// offeredBy has the kinds reviewed for which heads are: these have something to give from now on, or nothing any more.
-func (k *kinds) offeredBy(g *group, key headsKey) {
-	for _, c := range k.all {
-		if c.runs(g.outline) && c.headsOf(g) == key {
-			c.admit(g.leaf)
+			k.offered(g, &key)
 		}
 	}
 }
@@ -69,25 +57,22 @@ func (c *kind) headsOf(g *group) (key headsKey) {
 }
 
 // headsAt are heads of a group, or nil if it has no buffer that could be among them.
-func (k *kinds) headsAt(g *group, key headsKey) *heads {
+func (k *kinds) headsAt(g *group, key headsKey) *gate.Heads {
 	if !slices.ContainsFunc(g.buffers, func(b *buffer) bool { return b.headed }) {
 		return nil
 	}
 	if h := g.heads[key]; h != nil {
 		return h
 	}
-	at := gate.HeadsAt[*buffer]{Supplies: k.state.supplies.Supplies, Turn: func(b *buffer) ready.Turn {
-		if key.pool == nil {
-			return ready.Turn{Stand: b.first()}
-		}
-		return b.turn(key.pool, b.first())
+	h := &gate.Heads{Supplies: k.state.supplies.Supplies, Turn: func(h gate.Head) ready.Turn {
+		b := h.(*buffer)
+		return b.user.TurnIn(key.pool, b.first())
 	}}
 	if key.queue != nil {
-		at.Queue = &key.queue.Queue
+		h.Queue = &key.queue.Queue
 	}
-	h := gate.NewHeads(at)
 	if g.heads == nil {
-		g.heads = map[headsKey]*heads{}
+		g.heads = map[headsKey]*gate.Heads{}
 	}
 	g.heads[key] = h
 	for _, b := range g.buffers {
@@ -95,6 +80,7 @@ func (k *kinds) headsAt(g *group, key headsKey) *heads {
 			h.Rank(b)
 		}
 	}
-	h.Changed = func() { k.offeredBy(g, key) }
+	by := key // which is on the heap from here on only
+	h.Changed = func() { k.offered(g, &by) }
 	return h
 }

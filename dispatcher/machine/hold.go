@@ -14,37 +14,34 @@ import (
 // grant gives a ready job a lease.
 func (s *state) grant(e entry.Granted) error {
 	if l := s.leases.Run(e.Job); l != nil {
-		return fmt.Errorf("granted: job %d has attempt %d already", e.Job, l.Attempt)
+		return fmt.Errorf("job %d has attempt %d already", e.Job, l.Attempt)
 	}
 	log, party := ready.Key{Share: e.Share, Shape: e.Shape}, s.claims.Of(e.Job)
 	if s.words.shapes[e.Shape] == nil {
-		return fmt.Errorf("granted: shape %d is not known", e.Shape)
+		return fmt.Errorf("shape %d is not known", e.Shape)
 	}
 	user, _ := s.ready.User(e.Task)
 	key := s.sorts.keyOf(log, party, user)
 	b := s.buffers[key]
 	if b == nil {
-		return fmt.Errorf("granted: job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
+		return fmt.Errorf("job %d is not ready: no job of share %d and shape %d is", e.Job, e.Share, e.Shape)
 	}
 	r, ok := s.ready.Take(key, e.Place, e.Job)
 	switch {
 	case !ok:
-		return fmt.Errorf("granted: job %d of share %d and shape %d is not ready at place %d", e.Job, e.Share, e.Shape, e.Place)
+		return fmt.Errorf("job %d of share %d and shape %d is not ready at place %d", e.Job, e.Share, e.Shape, e.Place)
 	case r.Task != e.Task || r.Attempt != e.Attempt:
 		if err := s.ready.Put(key, user, r); err != nil {
 			return err
 		}
-		return fmt.Errorf("granted: job %d is ready as attempt %d of task %d, not %d of %d", e.Job, r.Attempt, r.Task, e.Attempt, e.Task)
+		return fmt.Errorf("job %d is ready as attempt %d of task %d, not %d of %d", e.Job, r.Attempt, r.Task, e.Attempt, e.Task)
 	}
 	fx, err := s.claims.Granted(gate.Grant{Job: e.Job, Place: s.sorts.place(e.Queue, e.Node), Queue: e.Queue, Share: e.Share})
 	if err != nil {
 		if back := s.ready.Put(key, user, r); back != nil {
 			return back
 		}
-		return fmt.Errorf("granted: job %d: %w", e.Job, err)
-	}
-	if party != nil {
-		party.Count(log, -1)
+		return fmt.Errorf("job %d: %w", e.Job, err)
 	}
 	s.leases.Add(e, user, s.now)
 	s.holes.Given(e.Queue, s.now)
@@ -52,7 +49,7 @@ func (s *state) grant(e entry.Granted) error {
 	if q != nil && b.leaf >= 0 {
 		s.served.Serve(b.user, q.Home)
 	}
-	s.hold(e.Share, s.leases.Run(e.Job), 1) // before what waits: a resource is told while the job still counts as one that does
+	s.hold(s.leases.Run(e.Job), 1) // before what waits: a resource is told while the job still counts as one that does
 	s.sorts.charge(&fx)
 	s.changed(b, true)
 	if q != nil && b.leaf >= 0 {
@@ -67,42 +64,45 @@ func (s *state) grant(e entry.Granted) error {
 func (s *state) end(e entry.Ended) error {
 	l, err := s.leases.Attempt(e.Job, e.Attempt)
 	if err != nil {
-		return fmt.Errorf("ended: %w", err)
+		return err
 	}
 	if !e.Next.Final() && s.leases.Killed(e.Job) {
-		return fmt.Errorf("ended: job %d was killed, want an end that is final, not %q", e.Job, e.Next)
+		return fmt.Errorf("job %d was killed, want an end that is final, not %q", e.Job, e.Next)
 	}
-	back := entry.Enqueued{Task: l.Task, Share: l.Home, Shape: l.Shape, Place: l.Place, Low: e.Job, High: e.Job, Attempt: l.Attempt + 1, User: s.leases.User(l)}
+	user, back := s.leases.User(l), ready.Part{Key: ready.Key{Share: l.Home, Shape: l.Shape},
+		Range: ready.Range{Place: l.Place, Low: e.Job, High: e.Job, Task: l.Task, Attempt: l.Attempt + 1}}
 	fx, err := s.claims.Ended(gate.End{Job: e.Job, Lost: e.Outcome == entry.Lost, Again: !e.Next.Final()})
 	if err != nil {
-		return fmt.Errorf("ended: %w", err)
+		return err
 	}
-	s.hold(l.Share, l, -1)
+	s.hold(l, -1)
 	s.leases.Drop(l)
 	s.sorts.turn(fx)
 	switch e.Next {
 	case entry.Again:
-		err = s.sorts.put(back, false)
+		err = s.sorts.put(user, back, false)
 	case entry.Waits:
-		err = s.aside.Waiting.Put(ready.Key{Share: back.Share, Shape: back.Shape}, back.User,
-			ready.Range{Place: back.Place, Low: e.Job, High: e.Job, Task: back.Task, Attempt: back.Attempt})
-	}
-	if err != nil {
-		return fmt.Errorf("ended: %w", err)
+		err = s.aside.Waiting.Put(back.Key, user, back.Range)
 	}
 	s.eased++
-	return nil
+	return err
 }
 
 // hold counts jobs of a lease that begin or cease to hold units.
-func (s *state) hold(share shares.ShareID, l *running.Run, jobs int64) {
+func (s *state) hold(l *running.Run, jobs int64) {
+	key, n := s.countHeld(l, jobs)
+	s.book(l.Share, key, n)
+}
+
+// countHeld counts them whatever the site is.
+func (s *state) countHeld(l *running.Run, jobs int64) (books.HeldKey, books.HeldCount) {
 	key := books.HeldKey{Shape: l.Shape, Queue: l.Queue}
-	if s.givesTurns(share) {
+	if s.givesTurns(l.Share) {
 		key.User = s.leases.User(l)
 	}
 	n := books.HeldCount{Jobs: jobs, Units: shares.Units(jobs) * l.Units, Class: s.words.shapes[l.Shape].ClassAt}
-	s.held.Add(share, key, n)
-	s.book(share, key, n)
+	s.held.Add(l.Share, key, n)
+	return key, n
 }
 
 // book counts held units at queue, pool, leaf, user and resources of the present site.
@@ -112,7 +112,7 @@ func (s *state) book(share shares.ShareID, key books.HeldKey, n books.HeldCount)
 		return
 	}
 	sh := s.words.shapes[key.Shape]
-	node, ok := s.site.Hold(books.Holding{Queue: q, Share: share, Class: sh.Class, Jobs: n.Jobs, Cores: n.Jobs * int64(sh.Need.Cores), Units: n.Units})
+	node, ok := s.site.Hold(q, share, &sh.Fit, n)
 	if sh.asked.Any() {
 		s.supplies.Hold(sh.asked.List, &q.Queue, sh.asked.Payer, share, n.Jobs)
 	}
@@ -121,7 +121,13 @@ func (s *state) book(share shares.ShareID, key books.HeldKey, n books.HeldCount)
 	}
 	l := &s.leaves[node]
 	if l.users != nil {
-		turns{s}.holdUser(l, l.users.Of(key.User), q.Home, n.Units)
+		u := l.users.Of(key.User)
+		u.Held[q.Home] += n.Units
+		for _, b := range l.mine[u] {
+			if b.opened {
+				s.kinds.rank(b)
+			}
+		}
 	}
 	if r := l.reach[q.Home]; r != nil {
 		r.Hold(q, sh.ClassAt, n.Units)

@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
@@ -13,15 +14,13 @@ import (
 
 // kinds are the kinds of slots that pulled, each with the leaves that contend for it.
 type kinds struct {
-	state   *state
-	all     []*kind
-	by      map[string]*kind
-	made    int64                  // kinds that there were
-	bars    map[*books.Limit][]bar // what each limit keeps out
-	scratch struct {
-		shapes bits
-		key    []byte
-	}
+	state  *state
+	all    []*kind
+	by     map[string]*kind
+	made   int64                  // kinds that there were
+	bars   map[*books.Limit][]bar // what each limit keeps out
+	shapes bits                   // scratch,
+	key    []byte                 // and of its key
 }
 
 // kind is the slots that may run certain outlines at a certain power, in one pool, and the leaves with a job for them. It is kept
@@ -49,49 +48,58 @@ type bits []uint64
 
 func (b bits) has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 == 1 }
 
-func (b bits) key(to []byte) []byte {
-	for _, word := range b {
-		to = binary.LittleEndian.AppendUint64(to, word)
-	}
-	return to
-}
-
 // kindOf is the kind of a slot: what may run there, has room, and that queue and pool admit. Where one of these two limits
 // stands in the way of jobs that are ready it is the refusal.
 func (k *kinds) kindOf(r *round) (c *kind, refusal Refusal) {
-	s, p, q, left := k.state, r.pull, r.queue, r.left
-	in := k.scratch.shapes[:0]
-	for range (len(s.words.byAt) + 63) / 64 {
-		in = append(in, 0)
+	in, refusal := k.runnable(r, k.shapes[:0])
+	key := k.keyOf(r.queue, in, k.key[:0])
+	k.shapes, k.key = in, key
+	if c = k.by[string(key)]; c == nil {
+		if len(k.all) >= max(mostKinds, 2*len(k.state.site.Queues)) {
+			k.forgetKinds()
+		}
+		k.made++
+		c = k.newKind(r.queue, slices.Clone(in))
+		c.barred, c.refused, c.starved = map[int][]*books.Limit{}, map[int]obstacle{}, map[int]gate.Gate{}
+		k.by[string(key)], k.all = c, append(k.all, c)
+		for _, leaf := range k.state.site.Version.Tree.Leaves() {
+			c.review(leaf)
+		}
 	}
-	for _, o := range k.outlinesFor(p, q) {
-		if !left.Fits(o.Need) || !p.Only.Takes(o.Need.Label) || o.Need.Claims != nil && !o.Need.Claims.MetBy(r.offer()) {
+	return c, refusal
+}
+
+// runnable adds the outlines that the slot may run and has room for.
+func (k *kinds) runnable(r *round, in bits) (bits, Refusal) {
+	var refusal Refusal
+	in = append(in, make(bits, (len(k.state.words.byAt)+63)/64)...)
+	for _, o := range k.outlinesFor(r.pull, r.queue) {
+		if !r.left.Fits(o.Need) || !r.pull.Only.Takes(o.Need.Label) || o.Need.Claims != nil && !r.asked && !o.Need.Claims.MetBy(r.offer()) {
 			continue
 		}
-		if l, units := q.Full(o.Need.Cores); l != nil {
-			if o.anyOpen() {
+		if l, units := r.queue.Full(o.Need.Cores); l != nil {
+			if slices.ContainsFunc(o.buffers, func(b *buffer) bool { return b.opened }) {
 				refusal = l.Refuses(units)
 			}
 			continue
 		}
 		in[o.at>>6] |= 1 << (o.at & 63)
 	}
-	k.scratch.shapes = in
-	key := append(k.scratch.key[:0], q.Home.Name...)
-	key = binary.LittleEndian.AppendUint64(append(key, 0), uint64(q.CorePowerMilli))
-	key = in.key(binary.LittleEndian.AppendUint32(key, q.Policy.Key()))
+	return in, refusal
+}
+
+// keyOf tells kinds apart.
+func (k *kinds) keyOf(q *books.Queue, in bits, to []byte) []byte {
+	to = append(append(to, q.Home.Name...), 0)
+	to = binary.LittleEndian.AppendUint64(to, uint64(q.CorePowerMilli))
+	to = binary.LittleEndian.AppendUint32(to, q.Policy.Key())
+	for _, word := range in {
+		to = binary.LittleEndian.AppendUint64(to, word)
+	}
 	if k.apart(q) {
-		key = binary.LittleEndian.AppendUint32(key, uint32(q.ID))
+		to = binary.LittleEndian.AppendUint32(to, uint32(q.ID))
 	}
-	k.scratch.key = key
-	if c = k.by[string(key)]; c == nil {
-		c = k.newKind(q, in)
-		k.by[string(key)], k.all = c, append(k.all, c)
-		for _, leaf := range s.site.Version.Tree.Leaves() {
-			c.review(leaf)
-		}
-	}
-	return c, refusal
+	return to
 }
 
 // outlinesFor lists those that may run at the queue; with labels of its own a slot may fit more.
@@ -110,20 +118,9 @@ func (k *kinds) outlinesFor(p *Pull, q *books.Queue) []*outline {
 	return fit
 }
 
-// anyOpen says whether some buffer has a job of the outline.
-func (o *outline) anyOpen() bool {
-	return slices.ContainsFunc(o.buffers, func(b *buffer) bool { return b.opened })
-}
-
 // newKind is a kind for which nobody contends yet.
 func (k *kinds) newKind(q *books.Queue, in bits) *kind {
-	s := k.state
-	if len(k.all) >= max(mostKinds, 2*len(s.site.Queues)) {
-		k.forgetKinds()
-	}
-	k.made++
-	c := &kind{state: s, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: append(bits(nil), in...),
-		barred: map[int][]*books.Limit{}, refused: map[int]obstacle{}, starved: map[int]gate.Gate{}, eased: q.Home.Eased}
+	c := &kind{state: k.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: in, eased: q.Home.Eased}
 	if k.apart(q) {
 		c.at = q
 	}
@@ -187,10 +184,11 @@ func (c *kind) has(g *group) bool {
 	return h != nil && h.Any()
 }
 
-// offered has every kind that can run jobs of a group look at its leaf again: it may have jobs now that were not there, or none.
-func (k *kinds) offered(g *group) {
+// offered has every kind that can run jobs of a group look at its leaf again: it may have jobs now that were not there, or none. by: only
+// those that look at such heads.
+func (k *kinds) offered(g *group, by *headsKey) {
 	for _, c := range k.all {
-		if c.runs(g.outline) {
+		if c.runs(g.outline) && (by == nil || c.headsOf(g) == *by) {
 			c.admit(g.leaf)
 		}
 	}
@@ -204,9 +202,6 @@ type bar struct {
 
 // unbar lets leaves contend again that a limit kept out: it has room.
 func (k *kinds) unbar(l *books.Limit) {
-	if len(k.bars) == 0 {
-		return
-	}
 	bars := k.bars[l]
 	delete(k.bars, l)
 	for _, b := range bars {
@@ -259,3 +254,20 @@ func (c *kind) ask() {
 		}
 	}
 }
+
+// keptBack is what keeps some leaf out, the first of the tree; zero if none is out. A hard limit goes before lending.
+func (c *kind) keptBack() Refusal {
+	tree := c.state.site.Version.Tree
+	if leaf := firstOf(c.barred); leaf > 0 && len(c.barred[leaf]) > 0 {
+		l := c.barred[leaf][0]
+		return Refusal{Gate: l.Gate, Ref: l.Ref, Had: int64(max(0, l.Room()))}
+	}
+	if leaf := firstOf(c.refused); leaf > 0 {
+		in := c.refused[leaf]
+		return in.Refusal(tree)
+	}
+	return Refusal{Gate: c.starved[firstOf(c.starved)]}
+}
+
+// firstOf is the lowest key; 0 if there is none, which is the root and no leaf.
+func firstOf[V any](leaves map[int]V) int { return append(slices.Sorted(maps.Keys(leaves)), 0)[0] }

@@ -25,9 +25,7 @@ func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
 	if q == nil {
 		return Look{Lacked: Refusal{Gate: gate.Site}}
 	}
-	if m.supplies.Moment = p.At; m.supplies.Moment.Before(m.now) {
-		m.supplies.Moment = m.now
-	}
+	m.supplies.Moment = later(p.At, m.now)
 	left := job.RoomOf(p.Slot, q.Queue)
 	for _, g := range had {
 		if sh := m.words.shapes[g.Shape]; sh != nil {
@@ -50,8 +48,8 @@ func (m *Machine) Look(p Pull, had []entry.Granted) (l Look) {
 // Walltime returns the shortest walltime of a slot that runs the same jobs as the one that is given; 0 stays 0. Slots that state what is
 // left of their life are alike by it.
 func (m *Machine) Walltime(seconds int64) (least int64) {
-	for key := range m.words.outlines {
-		if w := m.words.outlines[key].Need.WalltimeS; w <= seconds {
+	for _, o := range m.words.outlines {
+		if w := o.Need.WalltimeS; w <= seconds {
 			least = max(least, w)
 		}
 	}
@@ -109,26 +107,27 @@ type Skipped struct {
 const mostSkipped = 8
 
 // contest compares the leaf that comes first with the one that would without it, and says which stood before it and did not contend.
-func (r *round) contest(first due, offered shares.Units, contenders *shares.Contenders) Contest {
-	book, c := r.queue.Home.Book, Contest{Rule: "share", Round: offered, Candidates: contenders.Len()}
-	c.Contest, _ = book.Contest(offered, contenders)
-	c.Skipped = r.kind.skipped(c.Winner, contenders, &c)
+func (r *round) contest(first due) Contest {
+	book, c := r.queue.Home.Book, Contest{Rule: first.rule(), Round: r.offered, Candidates: r.set.Len()}
+	c.Contest, _ = book.Contest(r.offered, r.set)
+	c.Skipped = r.kind.skipped(c.Winner, r.set, &c)
 	if won := c.Winner; first.leaf != won { // the tree says another one, which comes second
-		var two shares.Contenders
-		book.Contend(&two, first.leaf, true)
-		book.Contend(&two, won, true)
-		if c.Contest, _ = book.Contest(offered, &two); c.Winner == won {
-			c.Deficit, c.RunnerUpDeficit = c.RunnerUpDeficit, c.Deficit
-		}
-		c.Winner, c.RunnerUp = first.leaf, won
-	}
-	switch {
-	case first.owed:
-		c.Rule = "owed"
-	case first.floor != nil:
-		c.Rule = "floor"
+		c.Contest = between(book, r.offered, first.leaf, won)
 	}
 	c.Trail = book.Trail(c.Winner, nil)
+	return c
+}
+
+// between is a contest of two leaves, of which the first comes first whatever the tree says: by a floor, or by what it is owed.
+func between(book *shares.Pool, offered shares.Units, first, second int) shares.Contest {
+	var two shares.Contenders
+	book.Contend(&two, first, true)
+	book.Contend(&two, second, true)
+	c, _ := book.Contest(offered, &two)
+	if c.Winner != first {
+		c.Deficit, c.RunnerUpDeficit = c.RunnerUpDeficit, c.Deficit
+	}
+	c.Winner, c.RunnerUp = first, second
 	return c
 }
 

@@ -40,37 +40,48 @@ func (m *Machine) Apply(e entry.Entry) error {
 	var err error
 	switch e := e.(type) {
 	case entry.Enqueued:
-		err = m.enqueue(e)
+		err = named("enqueued", m.enqueue(e))
 	case entry.Granted:
-		err = m.grant(e)
+		err = named("granted", m.grant(e))
 	case entry.Started:
-		err = m.leases.Start(e, m.now)
+		err = named("started", m.leases.Start(e, m.now))
 	case entry.Lasting: // its leader counts the time
 		_, err = m.leases.Attempt(e.Job, e.Attempt)
 	case entry.Ended:
-		err = m.end(e)
+		err = named("ended", m.end(e))
 	case entry.Revoked:
-		err = m.leases.Revoke(e)
+		err = named("revoked", m.leases.Revoke(e))
 	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
 		err = verbs{m.state}.verb(e)
 	case entry.Expected:
-		err = m.expect(e)
+		err = named("expected", m.expect(e))
 	case entry.Shaped:
 		err = m.know(e)
 	case entry.Adopted:
 		if e.Site == nil {
 			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
 		}
-		from := m.site.Source()
+		from := m.site.Source
 		from.File = *e.Site
 		m.adopt(from)
 		err = m.sorts.claim(e)
 	case entry.Bounded:
-		from := m.site.Source()
+		from := m.site.Source
 		from.Targets = e.Targets
 		m.adopt(from)
-	case entry.Capped, entry.Reported, entry.Holed, entry.Owed:
-		verbs{m.state}.said(e)
+	case entry.Capped:
+		from := m.site.Source
+		from.Capped = &e
+		m.adopt(from)
+	case entry.Reported:
+		m.supplies.Report(e, m.now)
+		m.eased++
+	case entry.Holed:
+		m.holes.Follow(e, m.now)
+		m.eased++
+	case entry.Owed:
+		m.site.Owe(e, m.now)
+		m.eased++
 	case entry.Polled:
 		m.supplies.poll(e)
 	case entry.Stood:
@@ -84,6 +95,14 @@ func (m *Machine) Apply(e entry.Entry) error {
 	case entry.Leader, entry.Asked, entry.Wished, entry.Heard:
 	default:
 		err = fmt.Errorf("%T: this version has no such entry", e)
+	}
+	return err
+}
+
+// named says what an error is about.
+func named(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
 	}
 	return err
 }

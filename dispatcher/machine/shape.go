@@ -24,11 +24,6 @@ type words struct {
 	last     int32               // of the numbers of variants: they fall
 }
 
-func newWords(s *state) *words {
-	return &words{state: s, shapes: map[int32]*shape{}, outlines: map[string]*outline{},
-		variants: map[variantKey]*shape{}, bySort: map[string][]*shape{}}
-}
-
 // shape is a set of requirements, with what the present site makes of it: one of the log, or a variant of one.
 type shape struct {
 	*outline
@@ -37,8 +32,8 @@ type shape struct {
 	asked  gate.Asked       // of resources
 	headed bool             // its buffers are heads: it asks for resources, or its claims are full at times
 
-	base *shape     // whose jobs these are, see variant; nil: it is a shape of the log
-	sort *gate.Sort // what their claims ask of a slot now; nil: nothing
+	base *shape     // of the log, whose jobs these are; see variant
+	sort *gate.Sort // what their claims ask of a slot now
 	own  []*buffer
 }
 
@@ -64,8 +59,8 @@ func (s *state) know(e entry.Shaped) error {
 	if e.Need.Cores < 1 {
 		return fmt.Errorf("shape %d: cores: %d, want 1 or more", e.Shape, e.Need.Cores)
 	}
-	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asked: askedOf(e.Need)}
-	sh.headed = sh.asked.Any()
+	sh := &shape{outline: s.words.outlineOf(e.Need), id: e.Shape, full: e.Need, asked: askedOf(e.Need), sort: &gate.Sort{}}
+	sh.base, sh.headed = sh, sh.asked.Any()
 	s.words.shapes[e.Shape] = sh
 	if sh.headed {
 		sh.shapes = append(sh.shapes, sh)
@@ -81,11 +76,14 @@ func askedOf(need job.Requirements) gate.Asked {
 // outlineOf finds or makes the outline of requirements.
 func (ws *words) outlineOf(need job.Requirements) *outline {
 	need.Resources, need.SharingID, need.User = nil, "", ""
-	key := keyOf(need)
-	o := ws.outlines[key]
+	key, err := json.Marshal(need)
+	if err != nil {
+		panic(err) // plain values: it cannot be
+	}
+	o := ws.outlines[string(key)]
 	if o == nil {
 		o = &outline{Fit: books.FitOf(need), at: len(ws.byAt), guest: need.Claims != nil && (need.Claims.Queue != "" || need.Claims.Gang > 0)}
-		ws.outlines[key] = o
+		ws.outlines[string(key)] = o
 		if o.guest {
 			o.at = unnumbered
 			ws.guests = append(ws.guests, o)
@@ -115,13 +113,4 @@ func (ws *words) place(o *outline) {
 			o.polled++
 		}
 	}
-}
-
-// keyOf is requirements in one way to write them.
-func keyOf(need job.Requirements) string {
-	key, err := json.Marshal(need)
-	if err != nil {
-		panic(err) // plain values: it cannot be
-	}
-	return string(key)
 }

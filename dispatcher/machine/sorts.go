@@ -2,7 +2,6 @@ package machine
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -20,8 +19,8 @@ import (
 // now (gate.Sort). All of a decision takes variants for shapes like others. Variants are never in the log.
 type sorts struct {
 	*state
-	bays  map[resource.Place]*bay // of guests: jobs that claims bind to a node,
-	open  map[*buffer]struct{}    // and jobs that start as a gang
+	bays  map[resource.Place][]*buffer // of guests: jobs that claims bind to a node,
+	open  map[*buffer]struct{}         // and jobs that start as a gang
 	nodes *gate.Nodes
 	spent []*buffer // that have no job any more, and are dropped when the entry is applied
 }
@@ -74,29 +73,10 @@ func (ws *words) variant(id int32, sort *gate.Sort) int32 {
 }
 
 // passes says whether a shape goes with its last job: there may be one for every node, or for every claim.
-func (sh *shape) passes() bool { return sh.base != nil && (sh.guest || sh.sort.Limited()) }
-
-// outlinesAll are all outlines, those of guests too.
-func (ws *words) outlinesAll() iter.Seq[*outline] {
-	return func(yield func(*outline) bool) {
-		for _, list := range [2][]*outline{ws.byAt, ws.guests} {
-			for _, o := range list {
-				if !yield(o) {
-					return
-				}
-			}
-		}
-	}
-}
+func (sh *shape) passes() bool { return sh.guest || sh.sort.Limited() }
 
 // log is the share and shape that the log knows the jobs of a buffer by.
-func (b *buffer) log() ready.Key {
-	log := ready.Key{Share: b.Key().Share, Shape: b.Key().Shape}
-	if b.shape.base != nil {
-		log.Shape = b.shape.base.id
-	}
-	return log
-}
+func (b *buffer) log() ready.Key { return ready.Key{Share: b.Key().Share, Shape: b.shape.base.id} }
 
 // keyOf is where jobs of a party and a user are that are ready with a share and shape of the log; a nil party holds no claims.
 func (so *sorts) keyOf(log ready.Key, party *gate.Party, user string) ready.Key {
@@ -107,33 +87,6 @@ func (so *sorts) keyOf(log ready.Key, party *gate.Party, user string) ready.Key 
 		log.User = user
 	}
 	return log
-}
-
-// inOrder are all buffers, in an order that follows from the log.
-func (s *state) inOrder() []*buffer {
-	return slices.SortedFunc(maps.Values(s.buffers), func(a, b *buffer) int {
-		x, y := a.log(), b.log()
-		return cmp.Or(cmp.Compare(x.Share, y.Share), cmp.Compare(x.Shape, y.Shape), cmp.Compare(a.Key().User, b.Key().User), cmp.Compare(a.shape.sort.Text(), b.shape.sort.Text()))
-	})
-}
-
-// putReady makes jobs ready that hold the same claims. made: for the first time.
-func (so *sorts) putReady(log ready.Key, party *gate.Party, user string, r ready.Range, made bool) error {
-	b, err := so.buffer(so.keyOf(log, party, user))
-	if err == nil {
-		err = so.ready.Put(b.Key(), user, r)
-	}
-	if err != nil {
-		return err
-	}
-	if party != nil {
-		party.Count(log, r.Jobs())
-	}
-	if made {
-		so.made(b, r.Jobs())
-	}
-	so.changed(b, false)
-	return nil
 }
 
 // claim follows an entry about claims.
@@ -161,14 +114,8 @@ func (so *sorts) place(queue shares.QueueID, node string) resource.Place {
 // turn follows what an entry has made of claims: ready jobs go to where they belong now, and units are charged.
 func (so *sorts) turn(fx gate.Effects) {
 	so.charge(&fx)
-	for _, m := range fx.Moved {
-		user, _ := so.ready.User(m.Party.Task)
-		for _, r := range m.Party.Ready {
-			to := so.keyOf(r.Key, m.Party, user)
-			from := to
-			from.Shape = so.words.variant(r.Key.Shape, m.From)
-			so.move(m.Party, from, to)
-		}
+	for _, p := range fx.Moved {
+		so.move(p)
 	}
 	for _, sort := range fx.Turned {
 		for _, sh := range so.words.bySort[sort.Text()] {
@@ -197,20 +144,34 @@ func (so *sorts) charge(fx *gate.Effects) {
 	fx.Charges = nil
 }
 
-// move puts the ready jobs of a party from one buffer into another.
-func (so *sorts) move(p *gate.Party, from, to ready.Key) {
-	if from == to {
-		return
+// move puts the ready jobs of a party where its claims have them now.
+func (so *sorts) move(p *gate.Party) {
+	user, _ := so.ready.User(p.Task)
+	for _, w := range so.readyOf(p) {
+		from := so.buffers[w.Key]
+		to, err := so.buffer(so.keyOf(from.log(), p, user))
+		if err != nil {
+			panic(err) // the variant was just made
+		}
+		so.ready.Move(p.Task, w.Key, to.Key(), w.Low, w.High)
+		so.changed(from, false)
+		so.changed(to, false)
 	}
-	b, err := so.buffer(to)
-	if err != nil {
-		panic(err) // the variant was just made
+}
+
+// readyOf are the jobs of a party that are ready.
+func (so *sorts) readyOf(p *gate.Party) (list []ready.Part) {
+	for _, ids := range p.Spans {
+		list = append(list, so.ready.Within(p.Task, ids.Low, ids.High)...)
 	}
-	for _, ids := range p.Spans() {
-		so.ready.Move(p.Task, from, to, ids.Low, ids.High)
+	return list
+}
+
+func (so *sorts) countReady(p *gate.Party) (n int64) {
+	for _, w := range so.readyOf(p) {
+		n += w.Jobs()
 	}
-	so.changed(so.buffers[from], false)
-	so.changed(b, false)
+	return n
 }
 
 // sweep drops the buffers that have no job any more whose shape goes with them.

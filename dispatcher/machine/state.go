@@ -1,12 +1,14 @@
 package machine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -40,9 +42,10 @@ type state struct {
 
 func newState(c Config) *state {
 	s := &state{ready: ready.NewSet(), aside: ready.NewAside(), buffers: map[ready.Key]*buffer{}, leases: running.New(), held: books.Held{},
-		claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c, holes: books.Holes{}}
+		served: &books.Servings{}, claims: gate.NewClaims(), making: making{pause: c.Making}, settings: c, holes: books.Holes{}}
 	s.sorts = &sorts{state: s, nodes: gate.NewNodes(c.GangHold)}
-	s.words, s.kinds, s.served, s.supplies = newWords(s), &kinds{state: s}, &books.Servings{}, &supplies{Supplies: &gate.Supplies{}, state: s, polled: map[shares.QueueID]bool{}}
+	s.words = &words{state: s, shapes: map[int32]*shape{}, outlines: map[string]*outline{}, variants: map[variantKey]*shape{}, bySort: map[string][]*shape{}}
+	s.kinds, s.supplies = &kinds{state: s}, &supplies{Supplies: &gate.Supplies{}, state: s, polled: map[shares.QueueID]bool{}}
 	return s
 }
 
@@ -60,7 +63,7 @@ type leaf struct {
 func (l *leaf) reachIn(p *books.Pool) *books.Reach {
 	r := l.reach[p]
 	if r == nil {
-		r = books.NewReach()
+		r = &books.Reach{}
 		if l.reach == nil {
 			l.reach = map[*books.Pool]*books.Reach{}
 		}
@@ -89,7 +92,7 @@ func (s *state) settle() {
 		l := &s.leaves[node]
 		l.dirty = false
 		for _, p := range s.site.Pools {
-			p.Book.SetWant(node, l.reachIn(p).Want(s.site, p, books.Wanting{Node: node, Work: l.work, Held: s.held}))
+			p.Book.SetWant(node, l.reachIn(p).Want(s.site, p, node, l.work, s.held))
 			p.Demanded(node)
 		}
 	}
@@ -113,7 +116,59 @@ func (s *state) tick(e entry.Tick) (later bool) {
 	}
 	s.site.Forgive(s.now)
 	if s.site.Due(s.now) {
-		s.adopt(s.site.Source())
+		s.adopt(s.site.Source)
 	}
 	return true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// adopt puts a version of the site in force, with the plans of this moment; what is ready and held stays.
+func (s *state) adopt(from books.Source) {
+	stood := s.site.Stood(nil)
+	s.served.RememberServed()
+	s.build(from)
+	s.site.Remind(stood)
+}
+
+// build makes everything that follows from a version.
+func (s *state) build(from books.Source) {
+	s.site = books.New(from, s.now, s.kinds.unbar)
+	s.supplies.Adopt(s.site.Version)
+	for _, sh := range s.words.shapes {
+		if sh.headed {
+			s.supplies.resolve(sh)
+		}
+	}
+	s.leaves, s.dirty = make([]leaf, len(s.site.Version.Tree.Nodes)), s.dirty[:0]
+	s.adoptUsers()
+	s.kinds.forgetKinds()
+	s.making.passed = nil
+	s.sorts.bays, s.sorts.open = map[resource.Place][]*buffer{}, map[*buffer]struct{}{}
+	s.words.at, s.words.guestsAt = make([][]*outline, len(from.File.Queues)), make([][]*outline, len(from.File.Queues))
+	for _, o := range slices.Concat(s.words.byAt, s.words.guests) {
+		s.words.place(o)
+	}
+	for each := range s.ready.Buffers() {
+		if b := s.buffers[each.Key()]; b != nil {
+			s.hang(b)
+		}
+	}
+	for share, held := range s.held {
+		for key, h := range held {
+			s.book(share, key, *h)
+		}
+	}
+	for _, c := range s.claims.Charged() {
+		if q := s.site.Queues[c.Queue]; q != nil {
+			s.supplies.Charge(c, &q.Queue)
+		}
+	}
+	s.sorts.sweep()
+	s.eased++
 }

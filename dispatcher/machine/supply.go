@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"slices"
+
 	"github.com/divvyhq/divvy/dispatcher/books"
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/gate"
@@ -12,16 +14,6 @@ type supplies struct {
 	*gate.Supplies
 	state  *state
 	polled map[shares.QueueID]bool // queues at which pilots pull
-}
-
-// adoptSupplies begins anew with those of a site.
-func (sp *supplies) adoptSupplies() {
-	sp.Adopt(sp.state.site.Version)
-	for _, sh := range sp.state.words.shapes {
-		if sh.headed {
-			sp.resolve(sh)
-		}
-	}
 }
 
 // resolve finds the resources that a shape asks for.
@@ -75,7 +67,7 @@ func (sp *supplies) tellWanted(b *buffer, granted bool) {
 		common := false
 		for i := range sh.Queues {
 			switch q := s.site.Queues[s.site.Version.Queues[i].ID]; {
-			case !s.site.MayRun(i, b.leaf, &sh.Fit) || !s.supplies.polled[q.ID]:
+			case !s.site.MayRun(i, b.leaf, &sh.Fit) || !sp.polled[q.ID]:
 			case sp.Own(&q.Queue):
 				sp.Tell(&b.wants, &q.Queue, granted)
 			default:
@@ -95,7 +87,7 @@ func (sp *supplies) polledFor(b *buffer, most int) (n int) {
 		return b.shape.polled
 	}
 	for i, q := range s.site.Version.Queues {
-		if s.site.MayRun(i, b.leaf, &b.shape.Fit) && s.supplies.polled[q.ID] {
+		if s.site.MayRun(i, b.leaf, &b.shape.Fit) && sp.polled[q.ID] {
 			if n++; n == most {
 				break
 			}
@@ -112,14 +104,16 @@ func (r *round) short(b *buffer) (no gate.Shortage) {
 	return r.supplies.Short(&b.wants, &r.queue.Queue, r.supplies.polledFor(b, 1) == 0)
 }
 
+func (r *round) shortOf(h gate.Head) gate.Shortage { return r.short(h.(*buffer)) }
+
 // poll follows that pilots pull at a queue from now on, or do so no more: what jobs want that it could run counts, or not.
 func (sp *supplies) poll(e entry.Polled) {
 	s := sp.state
-	if s.supplies.polled[e.Queue] == e.Is {
+	if sp.polled[e.Queue] == e.Is {
 		return
 	}
-	if s.supplies.polled[e.Queue] = e.Is; !e.Is {
-		delete(s.supplies.polled, e.Queue)
+	if sp.polled[e.Queue] = e.Is; !e.Is {
+		delete(sp.polled, e.Queue)
 	}
 	q := s.site.Queues[e.Queue]
 	if q == nil {
@@ -129,16 +123,7 @@ func (sp *supplies) poll(e entry.Polled) {
 	if !e.Is {
 		d = -1
 	}
-	for _, o := range s.words.at[q.Pos] {
-		o.polled += d
-		if len(o.shapes) == 0 {
-			continue
-		}
-		for _, b := range o.buffers {
-			sp.pollFor(b, q, e.Is)
-		}
-	}
-	for _, o := range s.words.guestsAt[q.Pos] {
+	for _, o := range slices.Concat(s.words.at[q.Pos], s.words.guestsAt[q.Pos]) {
 		o.polled += d
 		for _, sh := range o.shapes {
 			for _, b := range sh.own {

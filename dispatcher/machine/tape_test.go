@@ -59,7 +59,7 @@ func (p *player) play(t *testing.T, e tapeEntry) string {
 			}
 			p.m.aside.Waiting.Withdraw(e.Ready.Task, r.Low, r.High)
 			p.m.aside.Waiting.Withdraw(-e.Ready.Task, r.Low, r.High)
-			if err := p.m.sorts.put(r, false); err != nil {
+			if err := p.m.sorts.put(r.User, jobsOf(r), false); err != nil {
 				t.Fatalf("%#v: %v", r, err)
 			}
 			p.m.elders.Saw(r.High)
@@ -84,9 +84,9 @@ func (p *player) play(t *testing.T, e tapeEntry) string {
 		for _, span := range e.Moved.Jobs {
 			for id := span[0]; id <= span[1]; id++ {
 				if l := p.m.leases.Run(id); l != nil { // another shape is for the old core alone: it named users
-					p.m.hold(l.Share, l, -1)
+					p.m.hold(l, -1)
 					l.Share, l.Home, l.Shape = e.Moved.To.Share, e.Moved.To.Share, e.Moved.To.Shape
-					p.m.hold(l.Share, l, 1)
+					p.m.hold(l, 1)
 				}
 			}
 		}

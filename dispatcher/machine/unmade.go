@@ -1,10 +1,6 @@
 package machine
 
-import (
-	"time"
-
-	"github.com/divvyhq/divvy/dispatcher/ready"
-)
+import "time"
 
 // makingMost is how many times Config.Making pulls wait for the jobs of one leaf. Jobs that are not made yet are work like any
 // other: a leaf contends with them where it has none ready of their outline. When such a leaf comes first the pull waits until a
@@ -52,7 +48,7 @@ func (r *round) patient(g *group) bool {
 func (s *state) pass(g *group, passed bool) {
 	if g.passed != passed {
 		g.passed = passed
-		s.kinds.offered(g)
+		s.kinds.offered(g, nil)
 	}
 }
 
@@ -63,7 +59,7 @@ func (s *state) made(b *buffer, n int64) {
 		s.pass(g, false)
 	}
 	s.making.passed = nil
-	if b = s.plainOf(b); b == nil {
+	if b = s.buffers[b.log()]; b == nil { // generators know no users, nor claims
 		return
 	}
 	if b.group != nil {
@@ -73,13 +69,3 @@ func (s *state) made(b *buffer, n int64) {
 		s.setExpected(b, b.expected-n)
 	}
 }
-
-// madePaused is made of jobs that are not ready, since their task is paused.
-func (s *state) madePaused(log ready.Key, n int64) {
-	if b, err := s.buffer(log); err == nil {
-		s.made(b, n)
-	}
-}
-
-// plainOf is the buffer whose number of jobs to be made a buffer's jobs are part of: generators know no users.
-func (s *state) plainOf(b *buffer) *buffer { return s.buffers[b.log()] }

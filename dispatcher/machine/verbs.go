@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/ready"
 	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
@@ -16,46 +15,35 @@ type verbs struct{ *state }
 
 // verb follows what people and rules want of jobs.
 func (s verbs) verb(e entry.Entry) error {
-	low, high := int64(0), int64(0)
+	var low, high int64
+	var do func() error
 	switch e := e.(type) {
 	case entry.Paused:
 		s.pause(e.Task)
+		return nil
 	case entry.Resumed:
 		return s.resume(e.Task)
 	case entry.Killed:
-		if low, high = e.Low, e.High; low <= high {
-			return s.kill(e)
-		}
+		low, high, do = e.Low, e.High, func() error { return s.kill(e) }
 	case entry.Closed:
-		if low, high = e.Low, e.High; low <= high {
-			return s.over(s.aside.Waiting.Withdraw(e.Task, low, high))
-		}
+		low, high, do = e.Low, e.High, func() error { return s.over(s.aside.Waiting.Withdraw(e.Task, e.Low, e.High)) }
 	case entry.Placed:
-		if low, high = e.Low, e.High; low <= high {
-			return s.place(e)
-		}
+		low, high, do = e.Low, e.High, func() error { return s.place(e) }
 	case entry.Moved:
-		if low, high = e.Low, e.High; low <= high {
-			return s.moveJobs(e)
-		}
+		low, high, do = e.Low, e.High, func() error { return s.moveJobs(e) }
 	}
 	if high < low {
 		return fmt.Errorf("%T: jobs %d to %d: want the lower id first", e, low, high)
 	}
-	return nil
+	return do()
 }
 
 // takeOut has jobs of a task be ready no more. It returns where they were, by share and shape of the log.
-func (s verbs) takeOut(task, low, high int64) []ready.Withdrawn {
+func (s verbs) takeOut(task, low, high int64) []ready.Part {
 	list := s.ready.Withdraw(task, low, high)
 	for i, w := range list {
 		b := s.buffers[w.Key]
 		list[i].Key = b.log()
-		for ids, party := range s.claims.Split(w.Low, w.High) {
-			if party != nil {
-				party.Count(b.log(), ids.Low-ids.High-1)
-			}
-		}
 		if i+1 == len(list) || list[i+1].Key != w.Key {
 			s.changed(b, false)
 		}
@@ -65,10 +53,9 @@ func (s verbs) takeOut(task, low, high int64) []ready.Withdrawn {
 }
 
 // putBack makes jobs ready that were taken out.
-func (s verbs) putBack(user string, list []ready.Withdrawn) error {
+func (s verbs) putBack(user string, list []ready.Part) error {
 	for _, w := range list {
-		e := entry.Enqueued{Task: w.Task, Share: w.Share, Shape: w.Shape, Place: w.Place, Low: w.Low, High: w.High, Attempt: w.Attempt, User: user}
-		if err := s.sorts.put(e, false); err != nil {
+		if err := s.sorts.put(user, w, false); err != nil {
 			return err
 		}
 	}
@@ -104,17 +91,12 @@ func (s verbs) kill(e entry.Killed) error {
 }
 
 // over has jobs that are no more hold no claims.
-func (s verbs) over(list []ready.Withdrawn) error {
-	spans := make([]gate.Span, len(list))
-	for i, w := range list {
-		spans[i] = gate.Span{Low: w.Low, High: w.High}
+func (s verbs) over(list []ready.Part) error {
+	fx, err := s.claims.Over(list)
+	if err == nil {
+		s.sorts.turn(fx)
 	}
-	fx, err := s.claims.Over(spans)
-	if err != nil {
-		return err
-	}
-	s.sorts.turn(fx)
-	return nil
+	return err
 }
 
 // place gives jobs another place in the order of their share.
@@ -122,7 +104,7 @@ func (s verbs) place(e entry.Placed) error {
 	for job := range s.leases.OfTask(e.Task, e.Low, e.High) {
 		s.leases.Run(job).Place = e.Place
 	}
-	return s.putElsewhere(span{e.Task, e.Low, e.High}, func(w *ready.Withdrawn) { w.Place = e.Place })
+	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Part) { w.Place = e.Place })
 }
 
 // moveJobs has jobs count for another share.
@@ -138,7 +120,7 @@ func (s verbs) moveJobs(e entry.Moved) error {
 			s.charge(job, l, e.Share)
 		}
 	}
-	return s.putElsewhere(span{e.Task, e.Low, e.High}, func(w *ready.Withdrawn) {
+	return s.putElsewhere(e.Task, e.Low, e.High, func(w *ready.Part) {
 		if moves(w.Share) {
 			w.Share, w.Place = e.Share, e.Place
 		}
@@ -150,48 +132,28 @@ func (s verbs) charge(job int64, l *running.Run, to shares.ShareID) {
 	if l.Share == to {
 		return
 	}
-	s.hold(l.Share, l, -1)
+	s.hold(l, -1)
 	l.Share = to
-	s.hold(to, l, 1)
+	s.hold(l, 1)
 	s.sorts.turn(s.claims.Recharged(job, to))
 }
 
-// span is jobs of a task with ids from low to high.
-type span struct{ task, low, high int64 }
-
 // putElsewhere changes where jobs without a lease stand.
-func (s verbs) putElsewhere(of span, change func(*ready.Withdrawn)) error {
+func (s verbs) putElsewhere(task, low, high int64, change func(*ready.Part)) error {
 	for _, set := range [2]*ready.Set{s.aside.Paused, s.aside.Waiting} {
-		user, _ := set.User(of.task)
-		for _, w := range set.Withdraw(of.task, of.low, of.high) {
+		user, _ := set.User(task)
+		for _, w := range set.Withdraw(task, low, high) {
 			change(&w)
 			if err := set.Put(w.Key, user, w.Range); err != nil {
 				return err
 			}
 		}
 	}
-	user, _ := s.ready.User(of.task)
-	list := s.takeOut(of.task, of.low, of.high)
+	user, _ := s.ready.User(task)
+	list := s.takeOut(task, low, high)
 	for i := range list {
 		change(&list[i])
 	}
 	s.eased++
 	return s.putBack(user, list)
-}
-
-// said follows what people, servers of resources and the leader say of the site.
-func (s verbs) said(e entry.Entry) {
-	switch e := e.(type) {
-	case entry.Capped:
-		from := s.site.Source()
-		from.Capped = &e
-		s.adopt(from)
-	case entry.Reported:
-		s.supplies.Report(e, s.now)
-	case entry.Holed:
-		s.holes.Follow(e, s.now)
-	case entry.Owed:
-		s.site.Owe(e, s.now)
-	}
-	s.eased++
 }

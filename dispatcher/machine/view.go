@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/books"
+	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -86,10 +88,8 @@ type HeldView = books.HeldView
 // Held lists what all shares hold, in no order.
 func (v View) Held() iter.Seq[HeldView] { return v.state.held.All() }
 
-// Leases returns the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
-func (v View) Leases(task int64, share shares.ShareID) []Lease {
-	return v.state.leases.Find(task, share)
-}
+// Lease returns the lease of a job; false if it has none.
+func (v View) Lease(job int64) (Lease, bool) { return v.state.leases.Of(job) }
 
 // Running are attempts that have no order to end, part by part of all leases: see running.Leases.Unordered. They are not to be changed.
 func (v View) Running(from, most int) (part iter.Seq[*running.Run], all int) {
@@ -110,23 +110,18 @@ func (v View) Users(share shares.ShareID, pool string) (list []UserView) {
 	if !ok || v.state.leaves[leaf].users == nil {
 		return nil
 	}
-	for _, p := range v.state.site.Pools {
-		if p.Name != pool {
-			continue
+	p := v.state.site.Pool(pool)
+	if p == nil {
+		return nil
+	}
+	for name, u := range v.state.leaves[leaf].users.By {
+		w := UserView{Name: name, Held: u.Held[p], Served: u.Served[p]}
+		for _, b := range v.state.leaves[leaf].mine[u] {
+			w.Wants += shares.Units(b.Count()*int64(b.shape.Need.Cores)) * b.shape.Power[p]
 		}
-		for name, u := range v.state.leaves[leaf].users.By {
-			list = append(list, UserView{Name: name, Held: u.Held[p], Served: u.Served[p], Wants: wantOf(v.state.leaves[leaf].mine[u], p)})
-		}
+		list = append(list, w)
 	}
 	return list
-}
-
-// wantOf is what ready jobs of buffers could use.
-func wantOf(buffers []*buffer, p *books.Pool) (units shares.Units) {
-	for _, b := range buffers {
-		units += shares.Units(b.Count()*int64(b.shape.Need.Cores)) * b.shape.Power[p]
-	}
-	return units
 }
 
 // AheadView counts jobs of the share of a Question.
@@ -156,19 +151,77 @@ func (v View) Ahead(q Question) (list []AheadView) {
 	return list
 }
 
-// keyOf is of the buffer that the job of a question is in.
-func (a *asking) keyOf(q *Question) ready.Key {
-	key := ready.Key{Share: q.Share, Shape: q.Shape}
-	if a.givesTurns(q.Share) {
-		key.User = q.User
-	}
-	return key
+// JobsView counts live jobs by where they are.
+type JobsView struct {
+	Ready   int64
+	Paused  int64 // would be ready if their task were not paused
+	Waiting int64 // for a rule
+	Leased  int64
 }
 
-// buffersOf are the buffers of a leaf, but for those of jobs that claims bind to a node.
-func (s *state) buffersOf(leaf int) (list []*buffer) {
-	for _, g := range s.leaves[leaf].groups {
-		list = append(list, g.buffers...)
+// Jobs counts the live jobs of every share: a lease counts for the share that pays for it.
+func (v View) Jobs() map[shares.ShareID]JobsView {
+	all, s := map[shares.ShareID]JobsView{}, v.state
+	add := func(set *ready.Set, to func(w *JobsView) *int64) {
+		for share, n := range set.Shares() {
+			w := all[share]
+			*to(&w) += n
+			all[share] = w
+		}
 	}
-	return list
+	add(s.ready, func(w *JobsView) *int64 { return &w.Ready })
+	add(s.aside.Paused, func(w *JobsView) *int64 { return &w.Paused })
+	add(s.aside.Waiting, func(w *JobsView) *int64 { return &w.Waiting })
+	for share, of := range s.held {
+		w := all[share]
+		for _, n := range of {
+			w.Leased += n.Jobs
+		}
+		all[share] = w
+	}
+	return all
+}
+
+// Job says where a job of a task is; the zero one counts nothing: it is over, or was never there.
+func (v View) Job(task, id int64) (w JobsView) {
+	s := v.state
+	if l := s.leases.Run(id); l != nil && l.Task == task {
+		w.Leased = 1
+	}
+	for set, n := range map[*ready.Set]*int64{s.ready: &w.Ready, s.aside.Paused: &w.Paused, s.aside.Waiting: &w.Waiting} {
+		if set.Has(task, id, id) {
+			*n = 1
+		}
+	}
+	return w
+}
+
+// Shelves are the units of resources, which hold until the next entry and are not to be changed.
+func (v View) Shelves() []gate.Shelf { return v.state.supplies.Shelves() }
+
+// SharingID is whom units of a resource are counted for.
+func (v View) SharingID(of *shares.Resource, p gate.Payer, share shares.ShareID) string {
+	return v.state.supplies.SharingID(of, p, share)
+}
+
+// Claims returns all claims that are not over, and the jobs that share them; nil: there are none.
+func (v View) Claims() *gate.Saved { return v.state.claims.Save() }
+
+// Claim returns one of them.
+func (v View) Claim(id int64) (gate.Shown, bool) { return v.state.claims.Claim(id) }
+
+// FreeDevices are those of a node that no claim has.
+func (v View) FreeDevices(at resource.Place, devices []string) []string {
+	return v.state.claims.Free(at, devices)
+}
+
+// GangWhys are why a gang did not start, by the nodes where this daemon tried it.
+func (v View) GangWhys(claim int64) map[resource.Place]string { return v.state.sorts.nodes.Whys(claim) }
+
+// GangHolds are the nodes of which this daemon holds slots for gangs.
+func (v View) GangHolds(now time.Time) []gate.NodeHold { return v.state.sorts.nodes.Held(now) }
+
+// Gang is that of a claim; false if it is over, or has started.
+func (v View) Gang(claim int64) (gate.Gang, bool) {
+	return v.state.claims.Gang(claim, v.state.sorts.countReady)
 }

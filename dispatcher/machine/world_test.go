@@ -390,7 +390,7 @@ func TestFollowersHaveTheSameState(t *testing.T) {
 // told is all that the digest is made of, by lines.
 func (m *Machine) told() []string {
 	var b strings.Builder
-	m.write(digest{&b}, m.seq, m.id)
+	m.write(&b, m.seq, m.id)
 	return strings.Split(b.String(), "\n")
 }
 

@@ -23,7 +23,7 @@ func NewAside() *Aside {
 func (a *Aside) Pause(task int64) { a.tasks[task] = struct{}{} }
 
 // Resume takes the mark off, and the jobs of the task out.
-func (a *Aside) Resume(task int64) []Withdrawn {
+func (a *Aside) Resume(task int64) []Part {
 	delete(a.tasks, task)
 	return a.Paused.Withdraw(task, math.MinInt64, math.MaxInt64)
 }
@@ -38,7 +38,7 @@ func (a *Aside) Pauses(task int64) bool {
 func (a *Aside) Tasks() []int64 { return slices.Sorted(maps.Keys(a.tasks)) }
 
 // Return takes the jobs of a task out that wait for an attempt, and have ids from low to high.
-func (a *Aside) Return(task, low, high int64, attempt int32) (list []Withdrawn) {
+func (a *Aside) Return(task, low, high int64, attempt int32) (list []Part) {
 	user, _ := a.Waiting.User(task)
 	for _, w := range a.Waiting.Withdraw(task, low, high) {
 		if w.Attempt == attempt {

@@ -16,7 +16,7 @@
 //
 //  1. No job is in two ranges.
 //  2. Ranges of one task, place and attempt that touch are one range: equal sets of jobs are equal sets of ranges.
-//  3. Count of a buffer and of a task is the number of jobs in their ranges.
+//  3. Count of a buffer is the number of jobs in its ranges.
 //  4. A buffer stays when its last job is gone; a task does not.
 //
 // First, Take of the first job and Put behind all others cost O(log ranges); none of them depends on the number of jobs.

@@ -1,6 +1,10 @@
 package ready
 
-import "github.com/google/btree"
+import (
+	"iter"
+
+	"github.com/google/btree"
+)
 
 // degree of the trees: most have a handful of ranges.
 const degree = 16
@@ -14,23 +18,12 @@ type node struct {
 // at is what trees are asked with.
 func at(place, id int64) *node { return &node{Range: Range{Place: place, Low: id}} }
 
-// trees makes trees that share their spare nodes.
-type trees struct{ spare *btree.FreeListG[*node] }
-
-func newTrees() *trees { return &trees{btree.NewFreeListG[*node](256)} }
-
-func (t *trees) ranges() *ranges {
-	return &ranges{tree: btree.NewWithFreeListG(degree, before, t.spare)}
-}
-
 // ranges are ordered by place and then by id, and do not overlap. Several trees may have the same node: a cut at its ends changes
 // its bounds in place, which leaves it where it is in all.
 type ranges struct {
 	tree *btree.BTreeG[*node]
 	head *node // the first; nil: it is not known, or there is none
 }
-
-func (s *ranges) empty() bool { return s.tree.Len() == 0 }
 
 func (s *ranges) first() *node {
 	if s.head == nil {
@@ -75,14 +68,6 @@ func (s *ranges) with(place, job int64) *node {
 	return nil
 }
 
-// meeting is a range at the place of r that has one of its ids; nil if none has.
-func (s *ranges) meeting(r Range) *node {
-	if with := s.upTo(r.Place, r.High); with != nil && with.High >= r.Low {
-		return with
-	}
-	return nil
-}
-
 // touching are the ranges that become one with r: right before and right behind it, of the same task and attempt.
 func (s *ranges) touching(r Range) (near []*node) {
 	for _, id := range [2]int64{r.Low - 1, r.High + 1} {
@@ -93,37 +78,46 @@ func (s *ranges) touching(r Range) (near []*node) {
 	return near
 }
 
-// byID are the ranges of a task by their ids.
-type byID struct{ tree *btree.BTreeG[*node] }
-
-func (t *trees) byID() byID {
-	return byID{btree.NewWithFreeListG(degree, func(a, b *node) bool { return a.Low < b.Low }, t.spare)}
+// Buffer is the ready jobs of one share and shape.
+type Buffer struct {
+	key    Key
+	ranges *ranges
+	count  int64
 }
 
-// within are the ranges that have ids from low to high, in the order of ids.
-func (s byID) within(low, high int64) (list []*node) {
-	from := at(0, low)
-	s.tree.DescendLessOrEqual(from, func(r *node) bool {
-		if r.High >= low {
-			from = r
-		}
-		return false
-	})
-	s.tree.AscendGreaterOrEqual(from, func(r *node) bool {
-		if r.Low > high {
+// Key is whose jobs they are.
+func (b *Buffer) Key() Key { return b.key }
+
+// Count is how many jobs are ready.
+func (b *Buffer) Count() int64 { return b.count }
+
+// First is the range whose Low is the job that comes first; false if there is none.
+func (b *Buffer) First() (Range, bool) {
+	if r := b.ranges.first(); r != nil {
+		return r.Range, true
+	}
+	return Range{}, false
+}
+
+// Ranges are all of them, in the order in which their jobs come.
+func (b *Buffer) Ranges() iter.Seq[Range] {
+	return func(yield func(Range) bool) {
+		b.ranges.tree.Ascend(func(r *node) bool { return yield(r.Range) })
+	}
+}
+
+// Ahead is how many jobs come before one at a place.
+func (b *Buffer) Ahead(place, job int64) (n int64) {
+	b.ranges.tree.Ascend(func(r *node) bool {
+		switch {
+		case r.Place > place || r.Place == place && r.Low >= job:
+			return false
+		case r.Place == place && r.High >= job:
+			n += job - r.Low
 			return false
 		}
-		list = append(list, r)
+		n += r.Jobs()
 		return true
 	})
-	return list
-}
-
-// any says whether a range has ids from low to high.
-func (s byID) any(low, high int64) (is bool) {
-	s.tree.DescendLessOrEqual(at(0, high), func(r *node) bool {
-		is = r.High >= low
-		return false
-	})
-	return is
+	return n
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/btree"
+
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -36,36 +38,35 @@ func (r Range) Jobs() int64 { return r.High - r.Low + 1 }
 func (r Range) Stand() Stand { return Stand{r.Place, r.Low} }
 
 // before is the order of a buffer.
-func before(a, b *node) bool {
-	return a.Place < b.Place || a.Place == b.Place && a.Low < b.Low
-}
+func before(a, b *node) bool { return a.Place < b.Place || a.Place == b.Place && a.Low < b.Low }
 
 // Set is all ready jobs. Make one with NewSet.
 type Set struct {
 	buffers map[Key]*Buffer
 	tasks   map[int64]*task
 	users   map[string]map[int64]struct{} // tasks with ready jobs
-	free    *trees
+	spare   *btree.FreeListG[*node]       // nodes of trees, for all of them
 }
 
 // task is where the ready jobs of a task are.
 type task struct {
 	user  string
-	parts map[Key]*ranges // the task's own ranges of each buffer,
-	ids   byID            // and of all of them
-	count int64
+	parts map[Key]*ranges      // the task's own ranges of each buffer,
+	ids   *btree.BTreeG[*node] // and of all of them, by their ids
 }
 
 // NewSet is a set without jobs.
 func NewSet() *Set {
-	return &Set{buffers: map[Key]*Buffer{}, tasks: map[int64]*task{}, users: map[string]map[int64]struct{}{}, free: newTrees()}
+	return &Set{buffers: map[Key]*Buffer{}, tasks: map[int64]*task{}, users: map[string]map[int64]struct{}{}, spare: btree.NewFreeListG[*node](256)}
 }
+
+func (s *Set) ranges() *ranges { return &ranges{tree: btree.NewWithFreeListG(degree, before, s.spare)} }
 
 // Buffer finds or makes the buffer of a key.
 func (s *Set) Buffer(key Key) *Buffer {
 	b := s.buffers[key]
 	if b == nil {
-		b = &Buffer{key: key, ranges: s.free.ranges()}
+		b = &Buffer{key: key, ranges: s.ranges()}
 		s.buffers[key] = b
 	}
 	return b
@@ -78,23 +79,22 @@ func (s *Set) Put(key Key, user string, r Range) error {
 	}
 	b := s.Buffer(key)
 	t := s.task(r.Task, user)
-	t.count += r.Jobs()
 	b.count += r.Jobs()
 	part := t.parts[key]
 	if part == nil {
-		part = s.free.ranges()
+		part = s.ranges()
 		t.parts[key] = part
 	}
 	whole := &node{r, b}
 	for _, near := range b.ranges.touching(r) {
 		b.ranges.drop(near)
 		part.drop(near)
-		t.ids.tree.Delete(near)
+		t.ids.Delete(near)
 		whole.Low, whole.High = min(whole.Low, near.Low), max(whole.High, near.High)
 	}
 	b.ranges.add(whole)
 	part.add(whole)
-	t.ids.tree.ReplaceOrInsert(whole)
+	t.ids.ReplaceOrInsert(whole)
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (s *Set) Put(key Key, user string, r Range) error {
 func (s *Set) task(id int64, user string) *task {
 	t := s.tasks[id]
 	if t == nil {
-		t = &task{user: user, parts: map[Key]*ranges{}, ids: s.free.byID()}
+		t = &task{user: user, parts: map[Key]*ranges{}, ids: btree.NewWithFreeListG(degree, func(a, b *node) bool { return a.Low < b.Low }, s.spare)}
 		s.tasks[id] = t
 		if s.users[user] == nil {
 			s.users[user] = map[int64]struct{}{}
@@ -122,23 +122,23 @@ func (s *Set) Take(key Key, place, job int64) (Range, bool) {
 	if r == nil {
 		return Range{}, false
 	}
-	taken := r.Range
+	taken := Part{key, r.Range, r}
 	taken.Low, taken.High = job, job
-	s.cut(r, job, job)
-	return taken, true
+	s.cut(taken)
+	return taken.Range, true
 }
 
-// cut takes ids out of a range that has them.
-func (s *Set) cut(r *node, low, high int64) {
+// cut takes a part out of its range.
+func (s *Set) cut(gone Part) {
+	r, low, high := gone.of, gone.Low, gone.High
 	b, t := r.in, s.tasks[r.Task]
 	part := t.parts[b.key]
-	b.count -= high - low + 1
-	t.count -= high - low + 1
+	b.count -= gone.Jobs()
 	switch {
 	case r.Low == low && r.High == high:
 		b.ranges.drop(r)
-		t.ids.tree.Delete(r)
-		if part.drop(r); part.empty() {
+		t.ids.Delete(r)
+		if part.drop(r); part.tree.Len() == 0 {
 			delete(t.parts, b.key)
 		}
 		s.forget(r.Task, t)
@@ -152,40 +152,19 @@ func (s *Set) cut(r *node, low, high int64) {
 		r.High = low - 1
 		b.ranges.add(&rest)
 		part.add(&rest)
-		t.ids.tree.ReplaceOrInsert(&rest)
+		t.ids.ReplaceOrInsert(&rest)
 	}
 }
 
 // forget drops a task that has no ready job any more.
 func (s *Set) forget(id int64, t *task) {
-	if t.count > 0 {
+	if t.ids.Len() > 0 {
 		return
 	}
 	delete(s.tasks, id)
 	if delete(s.users[t.user], id); len(s.users[t.user]) == 0 {
 		delete(s.users, t.user)
 	}
-}
-
-// Withdrawn is jobs that are ready no more.
-type Withdrawn struct {
-	Key
-	Range
-}
-
-// Withdraw takes all ready jobs of a task with ids from low to high out, and returns them in the order of their ids.
-func (s *Set) Withdraw(id, low, high int64) (out []Withdrawn) {
-	t := s.tasks[id]
-	if t == nil {
-		return nil
-	}
-	for _, r := range t.ids.within(low, high) {
-		gone := r.Range
-		gone.Low, gone.High = max(r.Low, low), min(r.High, high)
-		out = append(out, Withdrawn{r.in.key, gone})
-		s.cut(r, gone.Low, gone.High)
-	}
-	return out
 }
 
 // Buffers are all buffers, in the order of their keys.
@@ -217,14 +196,6 @@ func (s *Set) User(id int64) (user string, ok bool) {
 		return "", false
 	}
 	return t.user, true
-}
-
-// Count is how many jobs of a task are ready.
-func (s *Set) Count(id int64) int64 {
-	if t := s.tasks[id]; t != nil {
-		return t.count
-	}
-	return 0
 }
 
 // Tasks are the tasks of a user that have ready jobs, in the order of their ids.

@@ -83,16 +83,16 @@ func (t *task) keep(k kill, low, high int64) {
 
 // meeting are the kills with some of the ids, in their order.
 func (t *task) meeting(low, high int64) (list []*kill) {
-	if k := t.killed(low); k != nil && k.low < low {
-		list = append(list, k)
+	if k := t.killed(low); k != nil {
+		low = k.low
 	}
-	t.kills.AscendRange(&kill{low: low}, &kill{low: high}, func(k *kill) bool {
+	t.kills.AscendGreaterOrEqual(&kill{low: low}, func(k *kill) bool {
+		if k.low > high {
+			return false
+		}
 		list = append(list, k)
 		return true
 	})
-	if k := t.killed(high); k != nil && k.low == high {
-		list = append(list, k)
-	}
 	return list
 }
 

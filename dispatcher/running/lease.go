@@ -93,14 +93,6 @@ func (ls *Leases) any(task, low, high int64) bool {
 	return false
 }
 
-// Count is how many leases a task has.
-func (ls *Leases) Count(task int64) int64 {
-	if t := ls.tasks[task]; t != nil {
-		return t.n
-	}
-	return 0
-}
-
 // User is that of the task.
 func (ls *Leases) User(l *Run) string { return ls.tasks[l.Task].user }
 
@@ -181,20 +173,19 @@ func (ls *Leases) Drop(l *Run) {
 // Start notes that the pilot runs the attempt from now on.
 func (ls *Leases) Start(e entry.Started, now time.Time) error {
 	l, err := ls.Attempt(e.Job, e.Attempt)
-	if err != nil {
-		return fmt.Errorf("started: %w", err)
+	if err == nil {
+		l.started, l.since = true, now.UnixMilli()
 	}
-	l.started, l.since = true, now.UnixMilli()
-	return nil
+	return err
 }
 
 // Revoke orders that an attempt ends.
 func (ls *Leases) Revoke(e entry.Revoked) error {
-	if _, err := ls.Attempt(e.Job, e.Attempt); err != nil {
-		return fmt.Errorf("revoked: %w", err)
+	_, err := ls.Attempt(e.Job, e.Attempt)
+	if err == nil {
+		ls.orders[e.Job] = Order{e.Reason, e.GraceS}
 	}
-	ls.orders[e.Job] = Order{e.Reason, e.GraceS}
-	return nil
+	return err
 }
 
 // Many is how many there are.
@@ -314,20 +305,48 @@ func (ls *Leases) sorted() []int64 {
 	return jobs
 }
 
-// Find are the leases of a task, or of a share, in no order; 0: of any. It looks at every lease.
-func (ls *Leases) Find(task int64, share shares.ShareID) (list []Lease) {
-	for l := range ls.slab.All() {
-		if (task == 0 || l.Task == task) && (share == 0 || l.Share == share) {
-			list = append(list, ls.show(l))
-		}
-	}
-	return list
-}
-
 // Nonce is the nth secret of a seed (splitmix64).
 func Nonce(seed int64, n int) int64 {
 	z := uint64(seed) + uint64(n+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return int64(z ^ z>>31)
+}
+
+// names keeps each text once, as long as somebody has it.
+type names struct {
+	at   map[string]int32
+	all  []name
+	free []int32
+}
+
+type name struct {
+	text string
+	n    int
+	jobs []int64 // of a node: that run there
+}
+
+func newNames() names { return names{at: map[string]int32{}} }
+
+func (ns *names) keep(text string) int32 {
+	at, ok := ns.at[text]
+	if !ok {
+		if last := len(ns.free) - 1; last >= 0 {
+			at, ns.free = ns.free[last], ns.free[:last]
+		} else {
+			at, ns.all = int32(len(ns.all)), append(ns.all, name{})
+		}
+		ns.at[text], ns.all[at].text = at, text
+	}
+	ns.all[at].n++
+	return at
+}
+
+func (ns *names) drop(at int32) {
+	n := &ns.all[at]
+	if n.n--; n.n == 0 {
+		delete(ns.at, n.text)
+		*n = name{}
+		ns.free = append(ns.free, at)
+	}
 }
