@@ -19,7 +19,7 @@ var plays = map[string]func([]tapeEntry, tapeTally) bool{
 	"limits":  func(all []tapeEntry, _ tapeTally) bool { return lacks(all, "queue", "pool", "share", "target_slots") },
 	"floors":  func(all []tapeEntry, _ tapeTally) bool { return has(all, floored) },
 	"lending": func(all []tapeEntry, _ tapeTally) bool { return lacks(all, "lend", "borrow") },
-	"users":   func(all []tapeEntry, _ tapeTally) bool { return has(all, named, withdrew) },
+	"users":   func(all []tapeEntry, _ tapeTally) bool { return has(all, ofUser, withdrew) },
 	"locality": func(all []tapeEntry, _ tapeTally) bool {
 		return has(all, func(e tapeEntry) bool { return e.Elder != nil })
 	},
@@ -68,7 +68,7 @@ var (
 	floored  = granted(func(g tapeGrant) bool { return g.Floor })
 	withdrew = func(e tapeEntry) bool { return e.Withdrawn != nil }
 	movedOn  = func(e tapeEntry) bool { return e.Moved != nil }
-	named    = func(e tapeEntry) bool { return e.Shape != nil && e.Shape.Need.User != "" }
+	ofUser   = func(e tapeEntry) bool { return e.Shape != nil && e.Shape.Need.User != "" }
 	wide     = func(e tapeEntry) bool {
 		return e.Adopt != nil && e.Adopt.Site != nil && slices.ContainsFunc(e.Adopt.Site.Queues, func(q shares.Queue) bool { return q.Prefer == "wide" })
 	}
