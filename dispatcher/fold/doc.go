@@ -2,8 +2,8 @@
 //
 //	Log ──Read after folded──▶ Build(batches, Known) ──▶ Changes ──one transaction──▶ tables and folded
 //
-// Build is pure: the same batches and the same rows give the same changes. Folder reads the rows that a step needs, by primary
-// key, and writes the changes with a statement or a COPY a table, however many entries the step has.
+// Build is pure, but that Known learns users and cores: the same batches and the same rows give the same changes. Folder reads the rows that a
+// step needs, by primary key, and writes the changes with a statement or a COPY a table, however many entries the step has.
 //
 // # The tables
 //

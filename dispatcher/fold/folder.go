@@ -178,6 +178,8 @@ func (f *Folder) Fold(ctx context.Context, batches int) (r Result, err error) {
 		r, err = f.write(ctx, from, read)
 	}
 	if err != nil {
+		clear(f.users) // what the step's entries told of tasks and shapes may not come to be
+		clear(f.cores)
 		return Result{}, fmt.Errorf("fold after batch %d: %w", from.Seq, err)
 	}
 	return r, nil

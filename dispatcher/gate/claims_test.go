@@ -110,17 +110,20 @@ func TestTemplatesAndGangs(t *testing.T) {
 		t.Fatal(err, cs.text(1))
 	}
 	ready := func(n int64) func(*Party) int64 { return func(*Party) int64 { return n } }
-	if g, ok := cs.GangOf(1, ready(2)); !ok || g.Lacks == "" {
+	if g, ok := cs.Gang(1, ready(2)); !ok || g.Lacks == "" {
 		t.Fatalf("one is to be made: %+v", g)
 	}
 	if _, err := cs.Apply(entry.Dropped{Claim: 1, Unmade: 1}, noQueue); err != nil {
 		t.Fatal(err)
 	}
-	if g, ok := cs.GangOf(1, ready(1)); !ok || g.Lacks == "" {
+	if g, ok := cs.Gang(1, ready(1)); !ok || g.Lacks == "" {
 		t.Fatalf("one is not ready: %+v", g)
 	}
-	if g, ok := cs.GangOf(1, ready(2)); !ok || g.Lacks != "" {
+	if g, ok := cs.Gang(1, ready(2)); !ok || g.Lacks != "" {
 		t.Fatalf("%+v", g)
+	}
+	if claim, ok := cs.GangOf(1); !ok || claim != 1 {
+		t.Fatalf("the gang of job 1 is %d, %v", claim, ok)
 	}
 	for job := range int64(2) {
 		if _, err := cs.Granted(Grant{Job: job + 1, Place: at("n1")}); err != nil {

@@ -39,20 +39,25 @@ func (s Shown) Holders(most int, leased func(job int64) bool) (jobs []int64) {
 // holdersLooked bounds the jobs among which holders of a claim are looked for.
 const holdersLooked = 1000
 
-// GangOf is the gang of a job; false if it has none that waits to start.
-func (cs *Claims) GangOf(job int64, ready func(*Party) int64) (g Gang, ok bool) {
+// GangOf is the claim of a job's gang; false if it has none that waits to start.
+func (cs *Claims) GangOf(job int64) (claim int64, ok bool) {
 	for _, id := range cs.HeldBy(job) {
-		if g, ok = cs.Gang(id, ready); ok {
-			return g, true
+		if cs.by[id].gathers() {
+			return id, true
 		}
 	}
-	return g, false
+	return 0, false
+}
+
+// gathers says whether jobs of a claim wait to start together; not of none.
+func (c *claim) gathers() bool {
+	return c != nil && c.State == resource.ClaimPending && c.Template.Gang && !c.Missing
 }
 
 // Gang is that of a claim; false if it is over, or has started. ready says how many jobs of a party are.
 func (cs *Claims) Gang(claim int64, ready func(*Party) int64) (g Gang, ok bool) {
 	c := cs.by[claim]
-	if c == nil || c.State != resource.ClaimPending || !c.Template.Gang || c.Missing {
+	if !c.gathers() {
 		return g, false
 	}
 	g = Gang{Claim: c.ID, Task: c.Task, Parties: sorted(c.parties)}

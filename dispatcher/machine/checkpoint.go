@@ -162,7 +162,7 @@ func (m *Machine) recall(list []entry.Stood) {
 	m.site.Remind(list)
 	m.site.RemindTurns(list)
 	if rest != nil {
-		m.elders, m.holes = ready.Ages{Elders: rest.Elders}, books.Holes{}
+		m.elders, m.holes = ready.AgesOf(rest.Elders), books.Holes{}
 		for _, h := range rest.Holes {
 			m.holes[h.Queue] = h
 		}

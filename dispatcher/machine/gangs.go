@@ -71,11 +71,15 @@ func (r gathering) candidates() (list []gangAt) {
 				if looked++; looked > gangsLooked || tried >= gangsTried || party == nil {
 					break
 				}
-				g, ok := r.claims.GangOf(ids.Low, r.sorts.countReady)
-				if !ok || seen[g.Claim] || g.Lacks != "" || !r.takesTask(r.pull, g.Task) {
+				claim, ok := r.claims.GangOf(ids.Low)
+				if !ok || seen[claim] {
 					continue
 				}
-				seen[g.Claim] = true
+				seen[claim] = true
+				g, _ := r.claims.Gang(claim, r.sorts.countReady)
+				if g.Lacks != "" || !r.takesTask(r.pull, g.Task) {
+					continue
+				}
 				tried++
 				list = append(list, gangAt{g, b.leaf, b.user.TurnIn(r.queue.Home, ready.Stand{Place: first.Place, ID: ids.Low})})
 			}

@@ -147,6 +147,7 @@ func (so *sorts) charge(fx *gate.Effects) {
 // move puts the ready jobs of a party where its claims have them now.
 func (so *sorts) move(p *gate.Party) {
 	user, _ := so.ready.User(p.Task)
+	var touched []*buffer
 	for _, w := range so.readyOf(p) {
 		from := so.buffers[w.Key]
 		to, err := so.buffer(so.keyOf(from.log(), p, user))
@@ -154,8 +155,14 @@ func (so *sorts) move(p *gate.Party) {
 			panic(err) // the variant was just made
 		}
 		so.ready.Move(p.Task, w.Key, to.Key(), w.Low, w.High)
-		so.changed(from, false)
-		so.changed(to, false)
+		for _, b := range []*buffer{from, to} {
+			if !slices.Contains(touched, b) {
+				touched = append(touched, b)
+			}
+		}
+	}
+	for _, b := range touched {
+		so.changed(b, false)
 	}
 }
 

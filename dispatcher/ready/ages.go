@@ -30,8 +30,10 @@ func (e *Ages) Look(now time.Time, wait time.Duration) {
 }
 
 // Save is what others have to know of it.
-func (e *Ages) Save() entry.Elders {
-	saved := e.Elders
-	saved.IDs, saved.Times = slices.Clone(e.IDs), slices.Clone(e.Times)
-	return saved
+func (e *Ages) Save() entry.Elders { return AgesOf(e.Elders).Elders }
+
+// AgesOf are those that were saved, which stays as it is.
+func AgesOf(saved entry.Elders) Ages {
+	saved.IDs, saved.Times = slices.Clone(saved.IDs), slices.Clone(saved.Times)
+	return Ages{saved}
 }

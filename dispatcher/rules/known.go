@@ -58,6 +58,9 @@ func (k *known) at(low int64) (int, bool) {
 }
 
 func (k *known) ask(job int64, attempt int32) {
+	if len(k.asked) >= mostPast {
+		maps.DeleteFunc(k.asked, func(_ int64, before int32) bool { return before == 0 }) // blocks can wait
+	}
 	if k.asked == nil || len(k.asked) >= mostPast {
 		k.asked = map[int64]int32{}
 	}
@@ -81,17 +84,23 @@ func (k *known) take(job int64, attempt int32) (times int32, ok bool) {
 	return r.times, ok && r.attempt == attempt
 }
 
-// open are some jobs that are asked for. Those of which the block alone is asked for it takes off: that is there, or never will be.
+// open are some jobs that are asked for, first those whose attempts are. Those of which the block alone is asked for it takes off: that is
+// there, or never will be.
 func (k *known) open(most int) map[int64]int32 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	jobs := map[int64]int32{}
-	for job, attempt := range k.asked {
-		if len(jobs) == most {
-			break
-		}
-		if jobs[job] = attempt; attempt == 0 {
-			delete(k.asked, job)
+	for _, blocks := range []bool{false, true} {
+		for job, attempt := range k.asked {
+			if len(jobs) == most {
+				return jobs
+			}
+			if blocks != (attempt == 0) {
+				continue
+			}
+			if jobs[job] = attempt; blocks {
+				delete(k.asked, job)
+			}
 		}
 	}
 	return jobs
