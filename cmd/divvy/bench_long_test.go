@@ -57,7 +57,7 @@ func TestBenchBrief(t *testing.T) {
 			rounds[s.Name] = s.Rounds
 		}
 	}
-	if want := "S2 ratio, S7 ratio, S7 renewed_per_s, S7 renewed_latest_s, S6 ratio, S6 p99_ratio"; strings.Join(got, ", ") != want {
+	if want := "S2 ratio, S7 ratio, S7 renewed_per_s, S7 renewed_p99_ms, S7 renewed_latest_s, S6 ratio, S6 p99_ratio"; strings.Join(got, ", ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 	for _, name := range []string{"claims without renewals", "claims before the snapshot"} {

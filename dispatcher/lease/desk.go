@@ -50,12 +50,13 @@ func (d *desk) answer(call Call, a Answer) {
 func (d *desk) push(b entry.Batch) { d.news = append(d.news, b) }
 
 // spread tells them of what is new when pause has passed since they were last told: many batches that are applied together cost them much less
-// than as many messages.
+// than as many messages. Answers do not wait, and bring the batches on which they rest: who was answered finds what he was told.
 func (d *desk) spread(to []int64, pause time.Duration) {
-	if len(d.news) == 0 {
+	answers := slices.ContainsFunc(d.to, func(to int64) bool { return len(d.post[to].Answers) > 0 })
+	switch due := d.spreadAt + pause; {
+	case len(d.news) == 0:
 		return
-	}
-	if due := d.spreadAt + pause; d.now < due {
+	case d.now < due && !answers:
 		d.wakeBy(due)
 		return
 	}

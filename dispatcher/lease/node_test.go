@@ -431,7 +431,8 @@ func TestRepeatSaysHowLongItWaits(t *testing.T) {
 	}
 }
 
-// Others are told of a batch at once, of those that come fast after it together, and of what is left when the daemon leads no more.
+// Others are told of a batch at once, of those that come fast after it together, with answers at once, and of what is left when the daemon leads
+// no more.
 func TestOthersAreTold(t *testing.T) {
 	s := newStage(t, 9, 9, nil)
 	s.step(Peers{Daemons: []int64{2, 3}})
@@ -471,10 +472,16 @@ func TestOthersAreTold(t *testing.T) {
 	if got := told(3); !slices.Equal(got, want) || !slices.Equal(told(2), want) {
 		t.Fatalf("together: told of %v and %v, want %v", told(2), got, want)
 	}
+	a := pullAsk(0)
+	a.Call.Number = 1
+	s.step(Received{2, Message{Asks: []Ask{a}}})
+	if s.land(nil); !slices.Equal(told(2), []int64{first + 4}) || len(told(3)) != 1 {
+		t.Fatalf("with its answer, a daemon was told of %v, want %d", told(2), first+4)
+	}
 	grant()
 	s.step(Drain{})
-	if got := told(2); s.node.Leads() || !slices.Equal(got, []int64{first + 4}) {
-		t.Fatalf("leads %v; at the end told of %v, want %d", s.node.Leads(), got, first+4)
+	if got := told(2); s.node.Leads() || !slices.Equal(got, []int64{first + 5}) {
+		t.Fatalf("leads %v; at the end told of %v, want %d", s.node.Leads(), got, first+5)
 	}
 }
 

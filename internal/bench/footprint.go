@@ -22,10 +22,9 @@ func (s *stage) footprint(ctx context.Context) error {
 	if err := s.measured(ctx, fmt.Sprintf("loading %d ready, %d held", s.Ready, s.Held)); err != nil {
 		return err
 	}
-	if err := s.served.Stop(ctx); err != nil {
+	if err := s.unserve(ctx); err != nil {
 		return err
 	}
-	s.served = Served{}
 	if err := proc.MayOpen(s.Growth.Polls + 1000); err != nil {
 		return err
 	}
@@ -213,11 +212,8 @@ func (s *stage) quiet(ctx context.Context, _ selection) (err error) {
 	if s.place.process == 0 {
 		return &unmeasured{"processor time of PostgreSQL is seen in a private cluster only"}
 	}
-	if s.served.Stop != nil {
-		if err := s.served.Stop(ctx); err != nil {
-			return err
-		}
-		s.served = Served{}
+	if err := s.unserve(ctx); err != nil {
+		return err
 	}
 	day := Day{Slots: quietSlots, Node: 64, Queues: queues, Tree: basePlan.tree, Speed: 1, Length: time.Hour, MeanJob: quietJob, Fail: 0.05, Rests: 1, Lease: 3 * time.Minute, Seed: 1}
 	t := &stage{Sizes: s.Sizes, cfg: s.cfg, report: s.report, plan: day.sitePlan()}

@@ -80,13 +80,9 @@ func (s *stage) together(ctx context.Context) error {
 
 // claimsOfDaemons is one round of n daemons in place of the stage's own, which is not served then until back.
 func (s *stage) claimsOfDaemons(ctx context.Context, n int) (rate float64, err error) {
-	if err := s.back(ctx); err != nil {
+	if err := errors.Join(s.back(ctx), s.unserve(ctx)); err != nil {
 		return 0, err
 	}
-	if err := s.served.Stop(ctx); err != nil {
-		return 0, err
-	}
-	s.served = Served{}
 	started, err := s.startDaemons(ctx, n)
 	if err != nil {
 		return 0, err

@@ -81,11 +81,16 @@ func (s *stage) command(command string) { s.report.Commands = append(s.report.Co
 
 // stop ends the daemon, then the database.
 func (s *stage) stop(ctx context.Context) error {
-	var err error
+	return errors.Join(s.unserve(ctx), s.place.close(ctx))
+}
+
+// unserve ends the daemon, if there is one.
+func (s *stage) unserve(ctx context.Context) (err error) {
 	if s.served.Stop != nil {
 		err = s.served.Stop(ctx)
 	}
-	return errors.Join(err, s.place.close(ctx))
+	s.served = Served{}
+	return err
 }
 
 // Room for ids of jobs that a daemon makes ahead, and the size of their partitions.

@@ -29,13 +29,9 @@ type supplied struct {
 // supply is the third part of S8: a daemon in a process of its own makes as many jobs as there are ready ones, in as many
 // portions as there are rounds, while pilots claim over HTTP as fast as they can; and the same claims without that, in turn.
 func (s *stage) supply(ctx context.Context) (err error) {
-	if err := s.back(ctx); err != nil {
+	if err := errors.Join(s.back(ctx), s.unserve(ctx)); err != nil {
 		return err
 	}
-	if err := s.served.Stop(ctx); err != nil {
-		return err
-	}
-	s.served = Served{}
 	d, err := s.startDaemon(ctx)
 	if err != nil {
 		return err
