@@ -33,7 +33,7 @@ func Measurements() []Measurement {
 // reached is what came out on the machine of docs/performance.md where that is short of the target, by id and
 // quantity.
 var reached = map[string]float64{
-	"S1 ratio": 3, "S4 claim_p99_ms": 19, "S5 daemons_ratio": 0.45, "S7 renewed_p99_ms": 22, "S9 cpu_us_a_claim": 117, "S12 busy_percent": 20,
+	"S1 ratio": 3, "S4 claim_p99_ms": 39, "S5 daemons_ratio": 0.45, "S7 renewed_p99_ms": 22, "S9 cpu_us_a_claim": 117, "S12 busy_percent": 20,
 }
 
 // selection is the measurements of a run.
