@@ -35,6 +35,9 @@
 // is silent. A daemon that is the only one that is open (Config.Alone) claims at
 // its start without a Silence: nobody is there who could be contradicted.
 //
+// Batches that come fast are pushed together, each Push at the most. An answer to a follower brings all that is not pushed yet, so whoever asked
+// there finds there what he was told.
+//
 // # Turns
 //
 // Daemons that reach the log and not each other lead by turns. A follower whose asks wait for Wish, and that hears nothing of the leader (or has no

@@ -30,8 +30,8 @@ func Measurements() []Measurement {
 	}
 }
 
-// reached is what came out on the machine of docs/performance.md where that is short of the target, by id and
-// quantity.
+// reached is the worst that came out on machines like that of docs/performance.md where it is short of the target, by id and
+// quantity: single rounds scatter.
 var reached = map[string]float64{
 	"S1 ratio": 3, "S4 claim_p99_ms": 39, "S5 daemons_ratio": 0.45, "S7 renewed_p99_ms": 22, "S9 cpu_us_a_claim": 117, "S12 busy_percent": 20,
 }
