@@ -134,7 +134,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 // guardHot is guard for a hot route, whose handler asks callerOf: a context for each request would be another copy of it.
 func (s *server) guardHot(method, path string, next http.Handler) http.Handler {
 	need := rightOf(method, path)
-	return s.guarded(func(*http.Request) *right { return need }, next)
+	return s.guarded(func(*http.Request) *right { return need }, s.Relay.tellLeader(next))
 }
 
 func (s *server) guarded(need func(*http.Request) *right, next http.Handler) http.Handler {

@@ -18,6 +18,24 @@ type Relay struct {
 	Serve func(questions relay.Handler) http.Handler
 	// Ask puts a question to the daemon that decides. An error: that is this one, or it cannot be asked.
 	Ask func(ctx context.Context, path string, body []byte) (relay.Reply, error)
+	// Leader is the URL of the daemon that decides; empty: that is this one, or it is not known. Every answer to a pilot asks it.
+	Leader func() string
+}
+
+// headerLeader tells a pilot which daemon decides: asked there, its calls need no second hop.
+const headerLeader = "Divvy-Leader"
+
+// tellLeader adds the header where another daemon decides.
+func (of *Relay) tellLeader(next http.Handler) http.Handler {
+	if of == nil || of.Leader == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if leader := of.Leader(); leader != "" {
+			w.Header()[headerLeader] = []string{leader}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Questions to the daemon that decides.

@@ -46,6 +46,24 @@ func TestPagesOfTheDaemonThatDecides(t *testing.T) {
 	}
 }
 
+// Answers to pilots name the daemon that decides, where that is another; those to people do not.
+func TestAnswersNameTheLeader(t *testing.T) {
+	leader := "http://other:8470"
+	b := newBench(t, func(c *Config) { follows(nil)(c); c.Relay.Leader = func() string { return leader } })
+	named := func(method, path, body string) string { return b.call(method, path, body).Header().Get("Divvy-Leader") }
+	for _, path := range []string{pathPulls, pathRenew, pathFinish} {
+		if got := named("POST", path, `{"pilot":"p","queue":"CERN"}`); got != leader {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if got := named("GET", "/v1/queues", ""); got != "" {
+		t.Errorf("to people: %q", got)
+	}
+	if leader = ""; named("POST", pathPulls, `{"pilot":"p","queue":"CERN"}`) != "" {
+		t.Error("a header without a leader")
+	}
+}
+
 // A question is answered by what the daemon knows itself. What goes wrong has the status that a client would see, and ends no daemon.
 func TestQuestionsOfDaemons(t *testing.T) {
 	b := newBench(t)

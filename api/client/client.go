@@ -24,6 +24,7 @@ type Config struct {
 	UserAgent  string        // default divvy-client
 	Timeout    time.Duration // of one call, a long poll's wait not counted; 0 = 70 s, above the daemon's own minute
 	Patience   time.Duration // how long a call that may be repeated is; 0 = 10 s, negative = never repeated
+	Stay       bool          // calls of pilots do not go to the daemon that decides, see doc.go, 4
 }
 
 // Client calls one daemon.
@@ -34,6 +35,8 @@ type Client struct {
 	http     *http.Client
 	timeout  time.Duration
 	patience time.Duration
+	stay     bool
+	leader   leader
 }
 
 // New checks c and returns a client. It makes no call.
@@ -44,7 +47,7 @@ func New(c Config) (*Client, error) {
 	}
 	cl := &Client{
 		base: strings.TrimRight(u.Scheme+"://"+u.Host+u.Path, "/"), token: c.Token, agent: c.UserAgent,
-		http: c.HTTPClient, timeout: c.Timeout, patience: c.Patience,
+		http: c.HTTPClient, timeout: c.Timeout, patience: c.Patience, stay: c.Stay,
 	}
 	if cl.http == nil {
 		cl.http = &http.Client{Transport: newTransport(c.TLS)}
@@ -65,7 +68,10 @@ func New(c Config) (*Client, error) {
 func (c *Client) URL() string { return c.base }
 
 // Close lets idle connections go.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.leader.end()
+	c.http.CloseIdleConnections()
+}
 
 // newTransport keeps the connections of many pilots in one process: the default of two a host would dial anew for
 // nearly every pull of a busy one.
@@ -93,6 +99,7 @@ type call struct {
 	kind         string        // content type of a []byte
 	out          any           // nil = the answer's body is not wanted; a *[]byte takes it as it is
 	repeat       bool          // a repeat changes nothing
+	hot          bool          // of a pilot: the daemon that decides is asked first
 	wait         time.Duration // the daemon may take this much longer
 }
 
@@ -104,7 +111,19 @@ func (c *Client) do(ctx context.Context, k call) (*http.Response, error) {
 	}
 	deadline := time.Now().Add(c.patience)
 	for try := 0; ; try++ {
-		resp, err := c.once(ctx, k, payload, kind)
+		at, within := c.base, c.timeout
+		if k.hot {
+			at = c.leader.or(c.base)
+		}
+		if at != c.base {
+			within = min(within, leaderWithin)
+		}
+		resp, err := c.once(ctx, at, within, k, payload, kind)
+		if at != c.base && IsUnavailable(err) {
+			if c.leader.lost(at); ctx.Err() == nil && (k.repeat || neverSent(err)) {
+				continue
+			}
+		}
 		if err == nil || ctx.Err() != nil || !IsUnavailable(err) || !(k.repeat || neverSent(err)) {
 			return resp, err
 		}
@@ -132,11 +151,11 @@ func (k *call) encode() (payload []byte, kind string, err error) {
 	return payload, "application/json", nil
 }
 
-// once makes the call one time and decodes the answer into k.out.
-func (c *Client) once(ctx context.Context, k call, payload []byte, kind string) (*http.Response, error) {
-	bounded, cancel := context.WithTimeout(ctx, c.timeout+k.wait)
+// once makes the call one time, at a daemon, which answers within some time more than it waits, and decodes the answer into k.out.
+func (c *Client) once(ctx context.Context, at string, within time.Duration, k call, payload []byte, kind string) (*http.Response, error) {
+	bounded, cancel := context.WithTimeout(ctx, within+k.wait)
 	defer cancel()
-	target := c.base + k.path
+	target := at + k.path
 	if len(k.query) > 0 {
 		target += "?" + k.query.Encode()
 	}
@@ -156,12 +175,15 @@ func (c *Client) once(ctx context.Context, k call, payload []byte, kind string) 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.unreachable(ctx, err)
+		return nil, unreachable(ctx, at, err)
 	}
 	defer func() {
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
 		_ = resp.Body.Close()
 	}()
+	if k.hot && !c.stay {
+		c.leader.meet(c.http, at, resp.Header.Get(headerLeader))
+	}
 	if resp.StatusCode >= 300 {
 		return resp, problemOf(resp)
 	}
@@ -170,18 +192,18 @@ func (c *Client) once(ctx context.Context, k call, payload []byte, kind string) 
 	}
 	if text, ok := k.out.(*[]byte); ok {
 		if *text, err = io.ReadAll(resp.Body); err != nil {
-			return resp, c.unreachable(ctx, fmt.Errorf("answer of %s %s: %w", k.method, k.path, err))
+			return resp, unreachable(ctx, at, fmt.Errorf("answer of %s %s: %w", k.method, k.path, err))
 		}
 		return resp, nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(k.out); err != nil {
-		return resp, c.unreachable(ctx, fmt.Errorf("answer of %s %s: %w", k.method, k.path, err))
+		return resp, unreachable(ctx, at, fmt.Errorf("answer of %s %s: %w", k.method, k.path, err))
 	}
 	return resp, nil
 }
 
 // unreachable is the context's error when the caller gave up, else an Unreachable.
-func (c *Client) unreachable(ctx context.Context, err error) error {
+func unreachable(ctx context.Context, at string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -189,5 +211,5 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if errors.As(err, &u) {
 		err = u.Err // the URL is said already
 	}
-	return &Unreachable{URL: c.base, Err: err}
+	return &Unreachable{URL: at, Err: err}
 }

@@ -34,7 +34,7 @@ type (
 func (c *Client) Pull(ctx context.Context, req PullRequest) (PullReply, error) {
 	var reply PullReply
 	resp, err := c.do(ctx, call{
-		method: http.MethodPost, path: "/v1/pulls", body: req, out: &reply,
+		method: http.MethodPost, path: "/v1/pulls", body: req, out: &reply, hot: true,
 		repeat: req.RequestID != "", wait: time.Duration(req.WaitS * float64(time.Second)),
 	})
 	if err != nil {
@@ -50,13 +50,13 @@ func (c *Client) Pull(ctx context.Context, req PullRequest) (PullReply, error) {
 // Renew keeps leases; its reply says which are lost and which to end.
 func (c *Client) Renew(ctx context.Context, req RenewRequest) (RenewReply, error) {
 	req.Leases = list(req.Leases)
-	return get[RenewReply](ctx, c, call{method: http.MethodPost, path: "/v1/leases/renew", body: req, repeat: true})
+	return get[RenewReply](ctx, c, call{method: http.MethodPost, path: "/v1/leases/renew", body: req, repeat: true, hot: true})
 }
 
 // Finish reports ended attempts; the verdicts are in the order of the results.
 func (c *Client) Finish(ctx context.Context, req FinishRequest) (FinishReply, error) {
 	req.Results = list(req.Results)
-	return get[FinishReply](ctx, c, call{method: http.MethodPost, path: "/v1/leases/finish", body: req, repeat: true})
+	return get[FinishReply](ctx, c, call{method: http.MethodPost, path: "/v1/leases/finish", body: req, repeat: true, hot: true})
 }
 
 // get makes a call whose answer is a T.

@@ -176,12 +176,12 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 
 // Live is nil when the daemon's process answers, whatever its database does. It is asked once.
 func (c *Client) Live(ctx context.Context) error {
-	_, err := c.once(ctx, call{method: http.MethodGet, path: "/healthz"}, nil, "")
+	_, err := c.once(ctx, c.base, c.timeout, call{method: http.MethodGet, path: "/healthz"}, nil, "")
 	return err
 }
 
 // Ready is nil when the daemon can serve. It is asked once.
 func (c *Client) Ready(ctx context.Context) error {
-	_, err := c.once(ctx, call{method: http.MethodGet, path: "/readyz"}, nil, "")
+	_, err := c.once(ctx, c.base, c.timeout, call{method: http.MethodGet, path: "/readyz"}, nil, "")
 	return err
 }

@@ -49,7 +49,7 @@ func startDaemon(t testing.TB, change func(*config)) (*daemon, *client.Client) {
 			t.Error(err)
 		}
 	})
-	cl, err := client.New(client.Config{URL: d.URL()})
+	cl, err := client.New(client.Config{URL: d.URL(), Stay: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,6 +119,25 @@ func TestOneDecides(t *testing.T) {
 		if by, want := decider(t, ds[1], job), leader(t, ds[1]); by != want {
 			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
+	}
+}
+
+// A pilot that asks a daemon which follows is told where the leader is, and goes there; none is told by the leader.
+func TestPilotsFindTheLeader(t *testing.T) {
+	ds, _ := together(t, 2)
+	told := func(d *daemon) string {
+		resp, err := http.Post(d.URL()+"/v1/leases/renew", "application/json", strings.NewReader(`{"pilot":"p","leases":[]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.Header.Get("Divvy-Leader")
+	}
+	eventually(t, 10*time.Second, func() (bool, string) {
+		return told(ds[1]) == ds[0].URL(), "the daemon that follows names " + told(ds[1])
+	})
+	if got := told(ds[0]); got != "" {
+		t.Errorf("the leader names %q", got)
 	}
 }
 

@@ -182,6 +182,7 @@ func (d *daemon) serve(context.Context) error {
 			Ask: func(ctx context.Context, path string, body []byte) (relay.Reply, error) {
 				return d.company.links.Ask(ctx, d.dispatcher.Leader(), path, body)
 			},
+			Leader: d.company.links.LeaderURL(d.dispatcher.Leader),
 		},
 	})
 	d.http = api.NewServer(handler, d.log)

@@ -8,7 +8,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/lease"
@@ -160,6 +162,38 @@ func (ls *Links) Reaches(id int64) bool {
 	defer ls.mu.Unlock()
 	l := ls.links[id]
 	return l != nil && l.conn != nil || ls.backs[id] != nil
+}
+
+// leaderEvery is how often LeaderURL looks who leads. What is old costs a pilot a hop, as what is not known does.
+const leaderEvery = time.Second
+
+// LeaderURL says where the daemon is that leads; empty: that is this one, or there is no connection to it. It may be asked for every answer.
+func (ls *Links) LeaderURL(leader func() int64) func() string {
+	var looked atomic.Int64 // ns of the epoch
+	var url atomic.Pointer[string]
+	url.Store(new(string))
+	return func() string {
+		now := time.Now().UnixNano()
+		if was := looked.Load(); now-was >= int64(leaderEvery) && looked.CompareAndSwap(was, now) {
+			is := ls.url(leader())
+			url.Store(&is)
+		}
+		return *url.Load()
+	}
+}
+
+// url is where another daemon is that this one has a connection to; empty: nowhere.
+func (ls *Links) url(id int64) string {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.links[id]
+	if l == nil || l.conn == nil {
+		return ""
+	}
+	if address, secure := strings.CutPrefix(l.peer.Address, relay.Secure); secure {
+		return "https://" + address
+	}
+	return "http://" + l.peer.Address
 }
 
 // ready says whether there is a dispatcher that receives.

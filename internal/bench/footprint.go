@@ -101,7 +101,7 @@ func (s *stage) weigh(ctx context.Context, d *process) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.warm(ctx, d.address()); err != nil { // it reads its windows first
+	if err := s.warm(ctx, s.pullOrder(d.address(), 0)); err != nil { // it reads its windows first
 		return err
 	}
 	var each, rates []float64
@@ -111,7 +111,7 @@ func (s *stage) weigh(ctx context.Context, d *process) (err error) {
 		if err != nil {
 			return err
 		}
-		result, claims, err := s.pulls(ctx, d.address(), 0)
+		result, claims, err := s.runLoad(ctx, s.pullOrder(d.address(), 0))
 		if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func (s *stage) goOn(ctx context.Context) error {
 		if err := s.serve(ctx); err != nil {
 			return err
 		}
-		if err := s.warm(ctx, s.address()); err != nil {
+		if err := s.warm(ctx, s.pullOrder(s.address(), 0)); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (s *stage) growth(ctx context.Context, sides []*side) error {
 func (s *stage) inTurn(ctx context.Context, sides []*side) error {
 	rounds := s.few()
 	for _, of := range sides {
-		if err := of.at.warm(ctx, of.at.address()); err != nil {
+		if err := of.at.warm(ctx, of.at.pullOrder(of.at.address(), 0)); err != nil {
 			return err
 		}
 	}

@@ -51,35 +51,41 @@ func (ds daemons) address() string {
 	return strings.Join(list, ",")
 }
 
-// together is the part of S5 with several daemons: so many processes with a part of the connections each, against
-// one with all of them, in turn on the same data.
+// together is the part of S5 with several daemons: so many processes with a part of the connections each, against one with all of them, in
+// turn on the same data. Beside it, what several do for clients that stay where they are.
 func (s *stage) together(ctx context.Context) error {
 	n := s.Growth.Daemons
-	var one, many []float64
+	sides := []struct {
+		name  string
+		n     int
+		stay  bool
+		rates []float64
+	}{{"one daemon", 1, false, nil}, {fmt.Sprintf("%d daemons", n), n, false, nil}, {fmt.Sprintf("%d daemons, clients that stay", n), n, true, nil}}
 	s.command(fmt.Sprintf("daemons: divvy serve in 1 and in %d processes, %d connections in all", n, s.Pullers))
 	for r := range s.few() {
-		for _, side := range []struct {
-			n     int
-			rates *[]float64
-		}{{1, &one}, {n, &many}} {
-			s.say("round %d of %d: claims over HTTP, %d daemons in processes of their own", r+1, s.few(), side.n)
-			rate, err := s.claimsOfDaemons(ctx, side.n)
+		for i := range sides {
+			side := &sides[i]
+			s.say("round %d of %d: claims over HTTP, %s", r+1, s.few(), side.name)
+			rate, err := s.claimsOfDaemons(ctx, side.n, side.stay)
 			if err != nil {
 				return err
 			}
-			*side.rates = append(*side.rates, rate)
+			side.rates = append(side.rates, rate)
 		}
 	}
 	if err := s.measured(ctx, fmt.Sprintf("claims of %d daemons", n)); err != nil {
 		return err
 	}
-	several, alone := newSeries(fmt.Sprintf("claims over HTTP, %d daemons", n), "jobs/s", many), newSeries("claims over HTTP, one daemon", "jobs/s", one)
-	s.figure(atLeast("S5", "daemons_ratio", several.Median/alone.Median, 0.95, several, alone))
+	var of []Series
+	for _, side := range sides {
+		of = append(of, newSeries("claims over HTTP, "+side.name, "jobs/s", side.rates))
+	}
+	s.figure(atLeast("S5", "daemons_ratio", of[1].Median/of[0].Median, 0.95, of...))
 	return nil
 }
 
 // claimsOfDaemons is one round of n daemons in place of the stage's own, which is not served then until back.
-func (s *stage) claimsOfDaemons(ctx context.Context, n int) (rate float64, err error) {
+func (s *stage) claimsOfDaemons(ctx context.Context, n int, stay bool) (rate float64, err error) {
 	if err := errors.Join(s.back(ctx), s.unserve(ctx)); err != nil {
 		return 0, err
 	}
@@ -87,8 +93,14 @@ func (s *stage) claimsOfDaemons(ctx context.Context, n int) (rate float64, err e
 	if err != nil {
 		return 0, err
 	}
-	result, err := s.claimsAt(ctx, started.address())
-	if err = errors.Join(err, started.stop()); err != nil {
+	o := s.pullOrder(started.address(), 0)
+	o.Stay = stay
+	var result outcome
+	var claims []claim
+	if err = s.warm(ctx, o); err == nil {
+		result, claims, err = s.runLoad(ctx, o)
+	}
+	if err = errors.Join(err, started.stop(), s.took(ctx, claims)); err != nil {
 		return 0, err
 	}
 	if result.Answers == 0 {
@@ -97,21 +109,8 @@ func (s *stage) claimsOfDaemons(ctx context.Context, n int) (rate float64, err e
 	return float64(result.Answers) / result.Elapsed.Seconds(), nil
 }
 
-// claimsAt is a round of claims of daemons that were just started.
-func (s *stage) claimsAt(ctx context.Context, address string) (outcome, error) {
-	if err := s.warm(ctx, address); err != nil {
-		return outcome{}, err
-	}
-	result, claims, err := s.pulls(ctx, address, 0)
-	if err != nil {
-		return result, err
-	}
-	return result, s.took(ctx, claims)
-}
-
 // warm claims until every connection has had some answers: what a daemon must read first is behind it then.
-func (s *stage) warm(ctx context.Context, address string) error {
-	o := s.pullOrder(address, 0)
+func (s *stage) warm(ctx context.Context, o order) error {
 	o.Most = min(o.Most/3, 20*s.Pullers)
 	_, claims, err := s.runLoad(ctx, o)
 	if err != nil {
@@ -164,7 +163,7 @@ func (s *stage) fillUp(ctx context.Context) (err error) {
 
 // fillSlots pulls on all connections until each is told that there is nothing, or no room, any more.
 func (s *stage) fillSlots(ctx context.Context, ds daemons) error {
-	o := order{Mode: modePull, Address: ds.address(), Duration: time.Minute, Dry: true}
+	o := order{Mode: modePull, Address: ds.address(), Duration: time.Minute, Dry: true, Stay: true}
 	for i := range max(s.Pullers, len(ds)*s.layout().queues) { // every daemon is asked for every queue
 		o.Bodies = append(o.Bodies, s.bodyThatWaits(i, 2))
 	}

@@ -25,6 +25,7 @@ type order struct {
 	Rate     float64       // pull: requests a second in all; 0 = each connection asks again at once
 	Most     int           // pull: leases at the most; 0 = no bound
 	Dry      bool          // pull: a connection ends when it is told that there is no job
+	Stay     bool          // pull: connections do not go to the daemon that decides, as those of pilots do
 	Share    string        // submit
 	Inputs   int           // submit
 	Renew    renewOrder    // renew
@@ -140,14 +141,14 @@ func (o order) pull(in io.Reader, out io.Writer) (outcome, error) {
 	var all sync.WaitGroup
 	for i, w := range workers {
 		w.from = began
-		defer w.wire.Net.Close()
+		defer func() { w.wire.Net.Close() }()
 		most := o.Most / len(workers)
 		pace := pace{}
 		if o.Rate > 0 {
 			pace.every = time.Duration(float64(len(workers)) / o.Rate * float64(time.Second))
 			pace.next = start.Add(pace.every * time.Duration(i) / time.Duration(len(workers)))
 		}
-		w.dry = o.Dry
+		w.dry, w.wire.Follow = o.Dry, !o.Stay
 		all.Go(func() { w.run(stop{end, &over}, most, pace) })
 	}
 	all.Wait()

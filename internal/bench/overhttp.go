@@ -48,7 +48,7 @@ func (s *stage) overHTTP(ctx context.Context, chosen selection) error {
 		if chosen["S2"] {
 			s.say("round %d of %d: empty handler", r+1, s.Rounds)
 			before := s.used()
-			result, _, err := s.pulls(ctx, empty.Addr, 0)
+			result, _, err := s.runLoad(ctx, s.pullOrder(empty.Addr, 0))
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func (s *stage) claimsOverHTTP(ctx context.Context, rate float64) (outcome, erro
 func (s *stage) claimsServed(ctx context.Context, rate float64) (outcome, error) {
 	s.profile.On()
 	before := s.used()
-	result, claims, err := s.pulls(ctx, s.address(), rate)
+	result, claims, err := s.runLoad(ctx, s.pullOrder(s.address(), rate))
 	s.profile.Off()
 	if err != nil {
 		return result, err
@@ -151,11 +151,6 @@ func (s *stage) claimsServed(ctx context.Context, rate float64) (outcome, error)
 		return result, &unmeasured{"no claim over HTTP began after the warm-up of a round: " + tooShort}
 	}
 	return result, nil
-}
-
-// pulls runs the load process against an address for a round.
-func (s *stage) pulls(ctx context.Context, address string, rate float64) (outcome, []claim, error) {
-	return s.runLoad(ctx, s.pullOrder(address, rate))
 }
 
 // pullOrder is claims on all connections for a round.

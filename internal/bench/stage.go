@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/series"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/bench/looks"
 	"github.com/divvyhq/divvy/internal/site"
@@ -291,8 +292,8 @@ func (p *place) inLog(ctx context.Context) error {
 	}
 }
 
-// level has the tables made of all that is in the log by now. The daemon folds too; what it has not come to yet is part of what was
-// measured.
+// level has the tables made of all that is in the log by now, and the sums that are made of them now and then: what ended between two rounds
+// is no part of the second. The daemon folds too; what it has not come to yet is part of what was measured.
 func (s *stage) level(ctx context.Context) error {
 	end, err := s.place.logEnd(ctx)
 	if err != nil {
@@ -315,7 +316,8 @@ func (s *stage) level(ctx context.Context) error {
 		}
 		end.Folded = at.Seq
 	}
-	return nil
+	_, err = (&series.Sampler{DB: s.place.pool}).Wait(ctx)
+	return errors.Join(err, folder.RollNodes(ctx))
 }
 
 // foldBatches is how many batches a step of the fold takes, as in a daemon.

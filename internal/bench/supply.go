@@ -68,7 +68,7 @@ func (s *stage) supplyRounds(ctx context.Context, d *process) (got supplied, err
 	portion, of := s.portion()
 	s.command(fmt.Sprintf("generation beside claims: %d jobs of %d shapes and %d shares submitted at once, by the generators of divvy serve; load process: %d connections, POST /v1/pulls",
 		portion, nShapes, len(of), s.Pullers))
-	if err := s.warm(ctx, d.address()); err != nil {
+	if err := s.warm(ctx, s.pullOrder(d.address(), 0)); err != nil {
 		return got, err
 	}
 	rounds := s.Rounds

@@ -1,9 +1,8 @@
 -- Adds how long jobs waited whose first attempt ended since the last time, of those that are folded but for the newest batch. A wait begins
 -- when the task is submitted: its user waits for the making of its jobs too. Jobs that try a piece again do not count, nor do attempts
--- that had to give their units back. Whoever waited for another daemon goes on from where that one stopped, with its own, older view of
--- what is folded. Returns how many they were.
+-- that had to give their units back. While another daemon is at it: nothing. Returns how many they were.
 WITH span AS MATERIALIZED (
-    SELECT w.at AS since, (SELECT f.at FROM folded f) AS until FROM waited w FOR UPDATE
+    SELECT w.at AS since, (SELECT f.at FROM folded f) AS until FROM waited w FOR UPDATE SKIP LOCKED
 ), waits AS MATERIALIZED (
     SELECT h.share, h.queue, date_trunc('hour', h.granted_at, 'UTC') AS hour, t.user_name, s.seconds,
         width_bucket(s.seconds::float8, divvy_wait_bounds()) AS bucket

@@ -19,6 +19,8 @@ type Conn struct {
 	In      *bufio.Reader
 	Request []byte
 	ID      []byte // the part of Request that changes with every exchange; nil: none
+	Follow  bool   // to the daemon that decides, where an answer says that it is another, as pilots go
+	leader  string // its host:port; empty: where Net is
 	n       uint64
 	body    []byte
 }
@@ -47,6 +49,11 @@ func (w *Conn) Exchange() (status int, body []byte, err error) {
 		w.n++
 		copy(w.ID, fmt.Sprintf("%0*x", len(IDPlace), w.n))
 	}
+	if w.Follow && w.leader != "" {
+		if err := w.redial(); err != nil {
+			return 0, nil, err
+		}
+	}
 	if _, err := w.Net.Write(w.Request); err != nil {
 		return 0, nil, err
 	}
@@ -69,6 +76,9 @@ func (w *Conn) Exchange() (status int, body []byte, err error) {
 		if length, err = lengthIn(line, length); err != nil {
 			return 0, nil, err
 		}
+		if at, ok := bytes.CutPrefix(line, []byte("Divvy-Leader: http://")); ok {
+			w.leader = string(bytes.TrimSpace(at))
+		}
 	}
 	switch {
 	case status == 204:
@@ -82,6 +92,17 @@ func (w *Conn) Exchange() (status int, body []byte, err error) {
 	w.body = w.body[:length]
 	_, err = io.ReadFull(w.In, w.body)
 	return status, w.body, err
+}
+
+func (w *Conn) redial() error {
+	conn, err := net.DialTimeout("tcp", w.leader, 10*time.Second)
+	if err != nil {
+		return err
+	}
+	w.Net.Close()
+	w.Net, w.leader = conn, ""
+	w.In.Reset(conn)
+	return nil
 }
 
 // statusOf reads HTTP/1.1 200 OK.

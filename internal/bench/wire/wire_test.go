@@ -2,7 +2,10 @@ package wire
 
 import (
 	"bufio"
+	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -11,6 +14,35 @@ import (
 type discard struct{ net.Conn }
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// A connection that follows goes where an answer says that the leader is.
+func TestConnFollows(t *testing.T) {
+	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "leader") }))
+	defer leader.Close()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Divvy-Leader", leader.URL)
+		fmt.Fprint(w, "other")
+	}))
+	defer other.Close()
+	for follow, want := range map[bool]string{false: "other other other", true: "other leader leader"} {
+		w, err := Dial(other.Listener.Addr().String(), "/", "{}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Follow = follow
+		var got []string
+		for range 3 {
+			_, body, err := w.Exchange()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(body))
+		}
+		if w.Net.Close(); strings.Join(got, " ") != want {
+			t.Errorf("follow %v: %v", follow, got)
+		}
+	}
+}
 
 func TestConnReadsAnswers(t *testing.T) {
 	if _, err := statusOf([]byte("SSH-2.0-OpenSSH\r\n")); err == nil {
