@@ -47,7 +47,7 @@ func (r *Reads) ExplainTask(ctx context.Context, task int64) (e explain.TaskExpl
 	if err == nil {
 		err = r.around(ctx, func(m explain.Moment) { e = m.Task(*t) })
 	}
-	return e, wrap("explain", err)
+	return e, pg.Named("explain", err)
 }
 
 func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubject, error) {

@@ -98,7 +98,7 @@ func (cs *Claims) more(ch *change, c *claim, e entry.Claimed) error {
 	case e.Outside():
 		return nil
 	case e.Jobs < 1:
-		return fmt.Errorf("claimed: claim %d is there, for %d jobs more", e.Claim, e.Jobs)
+		return fmt.Errorf("claim %d is there, for %d jobs more", e.Claim, e.Jobs)
 	}
 	if err := ch.several(c, resource.Joined, int64(e.Jobs)); err != nil {
 		return err
@@ -115,12 +115,12 @@ func (cs *Claims) make(ch *change, e entry.Claimed, queue string) error {
 		return cs.more(ch, old, e)
 	}
 	if old != nil && !(old.External && e.Outside() && (old.Missing || old.Deleted && old.Sharers == 0)) {
-		return fmt.Errorf("claimed: claim %d is there", e.Claim)
+		return fmt.Errorf("claim %d is there", e.Claim)
 	}
 	if e.Outside() && !e.Missing {
 		for _, id := range e.Devices {
 			if of := cs.taken[at][id]; of != 0 {
-				return fmt.Errorf("claimed: claim %d has %s of node %s", of, id, e.Node)
+				return fmt.Errorf("claim %d has %s of node %s", of, id, e.Node)
 			}
 		}
 	}
@@ -188,10 +188,10 @@ func gone(c resource.Claim) resource.Claim {
 // join has jobs hold claims from now on.
 func (cs *Claims) join(ch *change, e entry.Joined) error {
 	if e.High < e.Low || len(e.Claims) == 0 {
-		return fmt.Errorf("joined: jobs %d to %d of %d claims", e.Low, e.High, len(e.Claims))
+		return fmt.Errorf("jobs %d to %d of %d claims", e.Low, e.High, len(e.Claims))
 	}
 	if of := cs.held.meeting(e.Low, e.High); of != nil {
-		return fmt.Errorf("joined: jobs %d to %d hold claims already", of.low, of.high)
+		return fmt.Errorf("jobs %d to %d hold claims already", of.low, of.high)
 	}
 	n := e.High - e.Low + 1
 	all := make([]*claim, len(e.Claims))
@@ -199,11 +199,11 @@ func (cs *Claims) join(ch *change, e entry.Joined) error {
 		c := cs.by[id]
 		switch {
 		case c == nil:
-			return fmt.Errorf("joined: there is no claim %d", id)
+			return fmt.Errorf("there is no claim %d", id)
 		case slices.Contains(all[:i], c):
-			return fmt.Errorf("joined: claim %d is named twice", id)
+			return fmt.Errorf("claim %d is named twice", id)
 		case !e.More && !c.External && n > int64(c.Unmade):
-			return fmt.Errorf("joined: claim %d is for %d jobs more, not %d", id, c.Unmade, n)
+			return fmt.Errorf("claim %d is for %d jobs more, not %d", id, c.Unmade, n)
 		}
 		all[i] = c
 		if e.More {
@@ -255,7 +255,7 @@ func (ch *change) drop(e entry.Dropped) error {
 	if e.Claim != 0 {
 		c := ch.claims.by[e.Claim]
 		if c == nil || c.External || e.Unmade < 1 || e.Unmade > c.Unmade {
-			return fmt.Errorf("dropped: %d jobs of claim %d, which are not to be made", e.Unmade, e.Claim)
+			return fmt.Errorf("%d jobs of claim %d, which are not to be made", e.Unmade, e.Claim)
 		}
 		if err := ch.several(c, resource.Dropped, int64(e.Unmade)); err != nil {
 			return err
@@ -274,7 +274,7 @@ func (ch *change) dropJobs(ids Span) error {
 		}
 		n := part.High - part.Low + 1
 		if n > p.Jobs {
-			return fmt.Errorf("dropped: jobs %d to %d: %d of them are left", part.Low, part.High, p.Jobs)
+			return fmt.Errorf("jobs %d to %d: %d of them are left", part.Low, part.High, p.Jobs)
 		}
 		for _, c := range p.claims {
 			if err := ch.several(c, resource.Dropped, n); err != nil {
