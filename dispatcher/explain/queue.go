@@ -17,7 +17,10 @@ func (m Moment) Queues() []QueueStanding {
 	out := make([]QueueStanding, len(queues))
 	for i, q := range queues {
 		w := m.View.Queue(q.ID)
-		out[i] = QueueStanding{Queue: q, HeldCores: w.HeldCores, HeldJobs: w.HeldJobs, Pilots: len(m.Pilots[q.ID]), Waiting: m.Pulls[q.ID]}
+		out[i] = QueueStanding{Queue: q, HeldCores: w.HeldCores, HeldJobs: w.HeldJobs}
+		if m.Pulls != nil {
+			out[i].Pilots, out[i].Waiting = m.Pulls.PullsAt(q.ID)
+		}
 		for _, t := range w.Targets {
 			out[i].TargetSlots = append(out[i].TargetSlots, targetSlots(m.View.Site, t))
 		}

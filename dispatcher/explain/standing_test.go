@@ -86,7 +86,7 @@ func TestQueuesAndCounts(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	m := p.moment()
-	m.Pulls, m.Holes = map[shares.QueueID]int{1: 7}, map[shares.QueueID]retry.BlackHoleStanding{3: {Fails: 5}}
+	m.Pulls.(pulls).waiting[1], m.Holes = 7, map[shares.QueueID]retry.BlackHoleStanding{3: {Fails: 5}}
 	list := m.Queues()
 	q := list[0]
 	if q.HeldCores != 2 || q.HeldJobs != 1 || q.Ready != 6 || q.Pilots != 1 || q.Waiting != 7 || list[1].Ready != 4 || list[2].Ready != 6 || list[2].BlackHole == nil {
