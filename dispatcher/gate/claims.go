@@ -24,6 +24,7 @@ type Claims struct {
 	sorts   map[string]*Sort
 	taken   taken
 	linger  lingers
+	lacking map[int64]bool // those whose template the site lacks
 	costs   costs
 	took    entry.Took // by the grant that follows
 	now     time.Time
@@ -57,7 +58,7 @@ type Span struct {
 // NewClaims has no claims.
 func NewClaims() *Claims {
 	return &Claims{by: map[int64]*claim{}, parties: map[string]*Party{}, held: newSpans(), sorts: map[string]*Sort{},
-		taken: map[resource.Place]map[string]int64{}, costs: map[Payer]map[string]int64{}}
+		lacking: map[int64]bool{}, taken: map[resource.Place]map[string]int64{}, costs: map[Payer]map[string]int64{}}
 }
 
 // Any says whether there is a claim: where there is none jobs hold none.
@@ -150,6 +151,16 @@ func (cs *Claims) add(of SavedClaim) *claim {
 	c := &claim{SavedClaim: of, parties: map[*Party]struct{}{}}
 	cs.by[of.ID] = c
 	return c
+}
+
+// stands has claims follow where one of them stands.
+func (c *claim) stands(cs *Claims) {
+	cs.costs.expect(c, 1)
+	if c.Missing && !c.External && c.State == resource.ClaimPending {
+		cs.lacking[c.ID] = true
+	} else {
+		delete(cs.lacking, c.ID)
+	}
 }
 
 // settled is a template as claims have it: what is left of a gang has to start together again, so that its claim does not linger.
@@ -302,20 +313,13 @@ func (cs *Claims) Over(jobs []ready.Part) (Effects, error) {
 
 // adopt gives claims that wait for a template of the site the one that it has now. Claims that have one keep it.
 func (cs *Claims) adopt(ch *change, templates []shares.ClaimTemplate) error {
-	var waiting []int64
-	for id, c := range cs.by {
-		if c.Missing && !c.External && c.State == resource.ClaimPending {
-			waiting = append(waiting, id)
-		}
-	}
-	slices.Sort(waiting)
-	for _, id := range waiting {
+	for _, id := range slices.Sorted(maps.Keys(cs.lacking)) {
 		c := cs.by[id]
 		i := slices.IndexFunc(templates, func(t shares.ClaimTemplate) bool { return t.Name == c.Template.Name })
 		if i < 0 {
 			continue
 		}
-		if err := ch.step(c, resource.ClaimEvent{Verb: resource.TemplateSet, Template: settled(templates[i])}); err != nil {
+		if err := ch.stepFrom(c, c.Claim, resource.ClaimEvent{Verb: resource.TemplateSet, Template: settled(templates[i])}); err != nil {
 			return err
 		}
 	}
@@ -327,7 +331,7 @@ func (cs *Claims) tick(ch *change, now time.Time) error {
 	cs.now = now
 	for _, id := range cs.linger.due(now) {
 		if c := cs.by[id]; c != nil {
-			if err := ch.step(c, resource.ClaimEvent{Verb: resource.LingerOver, At: now}); err != nil {
+			if err := ch.stepFrom(c, c.Claim, resource.ClaimEvent{Verb: resource.LingerOver, At: now}); err != nil {
 				return err
 			}
 		}
