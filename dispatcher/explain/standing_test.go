@@ -105,6 +105,24 @@ func TestQueuesAndCounts(t *testing.T) {
 	}
 }
 
+// In a pool whose queues deny a share no job of it is ready, nor one that is next.
+func TestStandingOfDenied(t *testing.T) {
+	t.Parallel()
+	closed := slots("closed", 4)
+	closed.Pool, closed.DenyShares = "other", []string{"A"}
+	p := newPlant(t, two(), slots("q", 2), closed)
+	p.enqueue(batch{share: "A", n: 3})
+	p.enqueue(batch{share: "B", n: 4})
+	m := p.moment()
+	pools, heads := m.Standing().Pools, m.heads()
+	if a, b := pools[0].Shares[0].Ready, pools[0].Shares[1].Ready; a != 3 || b != 4 {
+		t.Errorf("%d and %d are ready in the pool that runs both", a, b)
+	}
+	if a, b := pools[1].Shares[0].Ready, pools[1].Shares[1].Ready; a != 0 || b != 4 || len(heads["default"]) != 2 || len(heads["other"]) != 1 {
+		t.Errorf("%d and %d are ready in the pool that denies A; next are %v", a, b, heads)
+	}
+}
+
 // Stock says what is ready and what free slots could start; the stock of a share, at which queues it has nothing, and why.
 func TestStock(t *testing.T) {
 	t.Parallel()
