@@ -230,6 +230,11 @@ func TestKillJob(t *testing.T) {
 	}
 	b.dispatcher.err = fmt.Errorf("job 7: %w", lookup.ErrNoJob)
 	b.problem(b.call("POST", "/v1/jobs/7/kill", ""), 404)
+	b.dispatcher.err = fmt.Errorf("kill: %w: nobody leads", dispatcher.ErrUnavailable)
+	w := b.call("POST", "/v1/jobs/7/kill", "")
+	if p := b.problem(w, 503); p.Code != "unavailable" || w.Header().Get("Retry-After") == "" {
+		t.Errorf("%+v, Retry-After %q", p, w.Header().Get("Retry-After"))
+	}
 }
 
 func TestJobLog(t *testing.T) {

@@ -73,7 +73,7 @@ func (v *Verbs) Follow(ctx context.Context) error {
 			return false, nil
 		}
 		err = v.d.cfg.Pool.QueryRow(ctx, query["pending_to"], pg.Args{"row": last}).Scan(&open)
-		return open, wrap("outbox", err)
+		return open, pg.Named("outbox", err)
 	})
 }
 
@@ -94,14 +94,6 @@ func (v *Verbs) wait(ctx context.Context, asked func(ctx context.Context) (open 
 		}
 		return upto >= 0 && v.d.eye.has(ctx, upto), nil
 	})
-}
-
-// wrap says of an error what it is of.
-func wrap(what string, err error) error {
-	if err != nil {
-		err = fmt.Errorf("%s: %w", what, err)
-	}
-	return err
 }
 
 // poll asks until it is so, or ctx ends, with pauses that grow.

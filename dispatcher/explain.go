@@ -33,7 +33,7 @@ func (r *Reads) Explain(ctx context.Context, job int64) (e explain.Explanation, 
 	if err == nil {
 		err = r.around(ctx, func(m explain.Moment) { e = m.Job(*s) })
 	}
-	return e, wrap("explain", err)
+	return e, pg.Named("explain", err)
 }
 
 // around is see with all that an explanation goes by beside the machine.

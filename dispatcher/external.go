@@ -27,7 +27,7 @@ func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, u
 	if err != nil {
 		return err
 	}
-	return wrap("report of "+name, v.say(ctx, func(tx pgx.Tx) error {
+	return pg.Named("report of "+name, v.say(ctx, func(tx pgx.Tx) error {
 		r := entry.Reported{Name: name, Queue: id, Total: total, Used: used}
 		args := pg.Args{"name": name, "queue": int32(id), "settle_s": of.Settle.Seconds()}
 		var at time.Time

@@ -120,10 +120,10 @@ func (v *Verbs) Late(ctx context.Context, of lookup.HeldJob, said Result) (noted
 	for range 2 {
 		tag, err := v.d.cfg.Pool.Exec(ctx, query["note_late"], args)
 		if err != nil || tag.RowsAffected() > 0 {
-			return err == nil, wrap("late", err)
+			return err == nil, pg.Named("late", err)
 		}
 		if err := v.foldEnd(ctx, of); err != nil { // it may have ended a moment ago
-			return false, wrap("late", err)
+			return false, pg.Named("late", err)
 		}
 	}
 	return false, nil

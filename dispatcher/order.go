@@ -5,6 +5,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/rules"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -15,7 +16,7 @@ type Coming = rules.Coming
 // to come.
 func (v *Verbs) Order(ctx context.Context, coming []Coming) (order []shares.ShareID, err error) {
 	err = v.d.View(ctx, func(w machine.View) { order = rules.Order(w, coming) })
-	return order, wrap("order", err)
+	return order, pg.Named("order", err)
 }
 
 // Ends is how attempts ended lately, by pool and share, as far as they are folded.

@@ -59,7 +59,7 @@ func (v *Verbs) KeepLog(ctx context.Context, key, log string) error {
 	args := pgx.StrictNamedArgs{"job": of.Job, "attempt": of.Attempt, "since": since, "log": clean(log[max(0, len(log)-MaxPayloadLog):])}
 	// Planned anew: a prepared statement is planned for all days once on each connection, and locks them.
 	_, err = v.d.cfg.Pool.Exec(ctx, query["keep_log"], pgx.QueryExecModeExec, args)
-	return wrap("keep_log", err)
+	return pg.Named("keep_log", err)
 }
 
 // logFrom is when the attempt was granted that a log key is good for, or a moment before that. A log comes before the end of its attempt, as a

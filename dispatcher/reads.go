@@ -90,8 +90,7 @@ var stateWords = map[lease.State]LeaseState{lease.Granted: Granted, lease.Starti
 
 // see has a function look at the moment. The loop waits for it.
 func (r *Reads) see(ctx context.Context, m explain.Moment, look func(explain.Moment)) error {
-	m.Pilots, m.Pulls = r.lately.pilots()
-	m.Offered = r.d.Offered()
+	m.Pulls, m.Offered = r.lately, r.d.Offered()
 	return r.d.View(ctx, func(v machine.View) {
 		m.View, m.At = v, time.Now().UTC()
 		m.AtNodes = r.lately.atNodes(v.GangHolds(m.At))

@@ -159,7 +159,7 @@ var _ upkeep.Log = (*ledger.Table)(nil)
 // isLive is intake.Live.
 func (b background) isLive(ctx context.Context, low, high int64) (is bool, err error) {
 	err = b.cfg.Pool.QueryRow(ctx, query["live_among"], pg.Args{"low": low, "high": high}).Scan(&is)
-	return is, wrap("live jobs", err)
+	return is, pg.Named("live jobs", err)
 }
 
 // reorder gives jobs the places of another aging, and tells the leader.

@@ -47,7 +47,7 @@ func (r *Reads) ExplainTask(ctx context.Context, task int64) (e explain.TaskExpl
 	if err == nil {
 		err = r.around(ctx, func(m explain.Moment) { e = m.Task(*t) })
 	}
-	return e, wrap("explain", err)
+	return e, pg.Named("explain", err)
 }
 
 func (r *Reads) taskSubject(ctx context.Context, task int64) (*explain.TaskSubject, error) {
@@ -113,13 +113,12 @@ func (r *Reads) TaskQueues(ctx context.Context, task int64) ([]KindQueues, error
 	if err != nil {
 		return nil, fmt.Errorf("queues of a task: %w", err)
 	}
-	pilots, _ := r.lately.pilots()
 	out := make([]KindQueues, len(rows))
 	for i, k := range rows {
 		out[i] = KindQueues{Share: pathOf(site.Tree, k.ShareID), Needs: needs[i], Jobs: k.Jobs, ToCome: k.ToCome, Queues: make([]QueueFit, len(site.Queues))}
 		for n, q := range site.Queues {
 			out[i].Queues[n] = fitAt(out[i].Needs, q, out[i].Share)
-			out[i].Queues[n].Pilots = len(pilots[q.ID])
+			out[i].Queues[n].Pilots, _ = r.lately.PullsAt(q.ID)
 		}
 	}
 	return out, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Verbs are what people and programs have done to jobs, claims and limits. A verb is a transaction that writes a row of the outbox; it returns
@@ -123,7 +124,7 @@ type TargetSlots = intake.TargetSlots
 
 // SetTargetSlots puts a limit in force at all daemons, or takes it back. Nothing is killed: while more is held, nothing is granted under it.
 func (v *Verbs) SetTargetSlots(ctx context.Context, t TargetSlots) error {
-	return wrap("target slots", v.say(ctx, func(tx pgx.Tx) error {
+	return pg.Named("target slots", v.say(ctx, func(tx pgx.Tx) error {
 		if _, err := intake.SetTargetSlots(ctx, tx, t); err != nil {
 			return err
 		}

@@ -330,6 +330,28 @@ func TestKill(t *testing.T) {
 	p.settle()
 }
 
+// A job that the tables still call leased is told cancelled by a daemon that cannot ask the leader: within a second or so.
+func TestKillWithoutTheLeader(t *testing.T) {
+	p := newPlace(t)
+	w, second := p.start(1), p.start(2)
+	ctx := t.Context()
+	p.jobs(1, "")
+	l := w.must(t, "n")
+	waitFor(t, func() bool { row, err := w.Reader.Job(ctx, l.Job); return err == nil && row.State == "leased" })
+	w.folding.Lock() // the tables stay as they are
+	defer w.folding.Unlock()
+	if v, err := w.Finish(ctx, FinishRequest{Pilot: "p", Results: []Result{{Lease: l.Lease, Outcome: Failed}}}); err != nil || v.Verdicts[0].JobState != "ready" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	p.mu.Lock()
+	delete(p.all, 1) // what the second one tells it is lost
+	p.mu.Unlock()
+	began := time.Now()
+	if state, err := second.KillJob(ctx, l.Job); state != "cancelled" || err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("%s, %v after %s", state, err, time.Since(began))
+	}
+}
+
 // Target slots hold until their time is over, without anybody's doing.
 func TestTargetSlotsEnd(t *testing.T) {
 	p := newPlace(t)

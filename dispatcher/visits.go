@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"cmp"
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ type visits struct {
 	waiting int
 	given   parts // pulls that got jobs
 	pilots  map[string]visit
+	forgot  time.Time                // when those were dropped that pulled long ago
 	nodes   map[string]explain.Waits // of pulls that wait
 }
 
@@ -58,7 +60,8 @@ func (l *lately) cores(p *machine.Pull) int64 {
 // Came is lease.Watch's.
 func (l *lately) Came(p *machine.Pull) {
 	cores, last := l.cores(p), visit{at: time.Now(), Pilot: explain.Pilot{Node: p.Node, Devices: p.Devices}}
-	if only := p.Only; !only.None() {
+	if !p.Only.None() {
+		only := p.Only // a copy: whoever keeps p.Only keeps the pull
 		last.Only = &only
 	}
 	l.mu.Lock()
@@ -122,24 +125,42 @@ func (v *visits) note(pilot string, last visit) {
 	v.pilots[pilot] = last
 }
 
+// forget drops pilots that pulled long ago, once a second at most: it looks at all of them.
 func (v *visits) forget() {
-	since := time.Now().Add(-visitsKept)
-	maps.DeleteFunc(v.pilots, func(_ string, p visit) bool { return p.at.Before(since) })
+	now := time.Now()
+	if now.Sub(v.forgot) < time.Second {
+		return
+	}
+	v.forgot = now
+	maps.DeleteFunc(v.pilots, func(_ string, p visit) bool { return now.Sub(p.at) > visitsKept })
 }
 
-// pilots are those that pulled lately, and how many pulls wait, by queue.
-func (l *lately) pilots() (all map[shares.QueueID][]explain.Pilot, waiting map[shares.QueueID]int) {
+// PullsAt is explain.Pulls's.
+func (l *lately) PullsAt(id shares.QueueID) (pilots, waiting int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all, waiting = map[shares.QueueID][]explain.Pilot{}, map[shares.QueueID]int{}
-	for id, v := range l.queues {
-		v.forget()
-		for _, p := range v.pilots {
-			all[id] = append(all[id], p.Pilot)
-		}
-		waiting[id] = v.waiting
+	v := l.queues[id]
+	if v == nil {
+		return 0, 0
 	}
-	return all, waiting
+	v.forget()
+	return len(v.pilots), v.waiting
+}
+
+// PilotsAt is explain.Pulls's.
+func (l *lately) PilotsAt(id shares.QueueID) iter.Seq[explain.Pilot] {
+	return func(yield func(explain.Pilot) bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if v := l.queues[id]; v != nil {
+			v.forget()
+			for _, p := range v.pilots {
+				if !yield(p.Pilot) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // QueueLately is how a queue did in the last hour, and who holds its cores.

@@ -151,27 +151,35 @@ END $$;
 -- +goose StatementEnd
 COMMENT ON FUNCTION divvy_drop_history IS 'Drops the oldest day of history or attempt_texts where all of it is from before a time; returns how many it dropped.';
 
+-- A task is scaled away from all jobs of a piece at once, and a job is tried again when it is over. So each piece has one job that is over and
+-- does not try another one again: their number, less that of jobs that finished, needs no row of jobs.
 -- +goose StatementBegin
 CREATE FUNCTION divvy_unwanted(of_task bigint) RETURNS bigint
     LANGUAGE sql
     STABLE
     SET search_path TO 'public', 'pg_temp'
     RETURN (
-        SELECT count(*) FROM (
-            SELECT FROM (
-                SELECT j.idx, h.state
-                FROM scaled_away a JOIN history h ON h.job BETWEEN a.low AND a.high JOIN jobs j ON j.id = h.job
-                WHERE a.task_id = of_task AND h.task = of_task AND h.state IN ('f', 'x', 'c')
-                UNION ALL
-                SELECT j.idx, o.state
-                FROM scaled_away a
-                JOIN over_ranges o ON o.high BETWEEN a.low AND coalesce((SELECT p.high FROM over_ranges p WHERE p.high >= a.high ORDER BY p.high LIMIT 1), a.high)
-                JOIN jobs j ON j.id BETWEEN greatest(o.low, a.low) AND least(o.high, a.high)
-                WHERE a.task_id = of_task AND o.task = of_task AND o.low <= a.high
-            ) s
-            GROUP BY s.idx
-            HAVING bool_and(s.state <> 'f')
-        ) u
+        WITH away AS (
+            SELECT low, high, false AS again FROM scaled_away WHERE task_id = of_task
+            UNION ALL
+            SELECT greatest(a.low, b.low), least(a.high, b.high), true
+            FROM job_blocks b
+            JOIN scaled_away a ON a.task_id = b.task_id AND a.high >= b.low AND a.low BETWEEN
+                coalesce((SELECT s.low FROM scaled_away s WHERE s.task_id = b.task_id AND s.low <= b.low ORDER BY s.low DESC LIMIT 1), b.low) AND b.high
+            WHERE b.task_id = of_task AND b.again
+        )
+        SELECT greatest(coalesce(sum(CASE WHEN a.again THEN -e.n ELSE e.n END), 0), 0)::bigint
+        FROM away a
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS n
+            FROM history h
+            WHERE h.job BETWEEN a.low AND a.high AND h.task = of_task AND (h.state IN ('x', 'c') OR a.again AND h.state = 'f')
+            UNION ALL
+            SELECT sum(least(o.high, a.high) - greatest(o.low, a.low) + 1)
+            FROM over_ranges o
+            WHERE o.high BETWEEN a.low AND coalesce((SELECT p.high FROM over_ranges p WHERE p.high >= a.high ORDER BY p.high LIMIT 1), a.high)
+                AND o.low <= a.high AND o.task = of_task
+        ) e
     );
 -- +goose StatementEnd
 COMMENT ON FUNCTION divvy_unwanted IS 'How many pieces that a task was scaled away from are over without a job that finished, as far as that is known.';

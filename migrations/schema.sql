@@ -336,29 +336,30 @@ COMMENT ON COLUMN public.history.outcome IS 'Of the attempt: f finished, x faile
 
 COMMENT ON COLUMN public.history.state IS 'Of the job from then on: f finished, x failed, c cancelled; r ready, w waiting: it was tried again.';
 
-CREATE TABLE public.jobs (
-    id bigint NOT NULL,
-    idx bigint NOT NULL,
-    first_event bigint,
-    n_events bigint,
-    retry_of bigint,
-    inputs text[],
-    claims bigint[]
+CREATE TABLE public.job_blocks (
+    low bigint NOT NULL,
+    high bigint NOT NULL,
+    task_id bigint NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    share_id integer NOT NULL,
+    shape_id integer NOT NULL,
+    priority integer NOT NULL,
+    max_attempts integer NOT NULL,
+    again boolean NOT NULL,
+    CONSTRAINT job_blocks_check CHECK ((low <= high)),
+    CONSTRAINT job_blocks_max_attempts_check CHECK ((max_attempts >= 1))
 )
-PARTITION BY RANGE (id);
-ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
+PARTITION BY RANGE (low);
 
-COMMENT ON TABLE public.jobs IS 'A row a job, live or over, that nothing changes but a split of its piece: all else is in the log. At most eight columns, so that the bitmap of NULLs costs nothing.';
+COMMENT ON TABLE public.job_blocks IS 'What jobs have in common that were made together: a row for ids that follow each other. Every job of jobs has one.';
 
-COMMENT ON COLUMN public.jobs.idx IS 'Of the piece of the task.';
+COMMENT ON COLUMN public.job_blocks.share_id IS 'To which they were last moved; what a lease counts for is in the log.';
 
-COMMENT ON COLUMN public.jobs.first_event IS 'Of a job that runs events: the first one.';
+COMMENT ON COLUMN public.job_blocks.shape_id IS 'As of making.';
 
-COMMENT ON COLUMN public.jobs.n_events IS 'And how many.';
+COMMENT ON COLUMN public.job_blocks.priority IS 'As of now.';
 
-COMMENT ON COLUMN public.jobs.retry_of IS 'The job whose piece it tries again.';
-
-COMMENT ON COLUMN public.jobs.claims IS 'That it holds while it has a lease.';
+COMMENT ON COLUMN public.job_blocks.again IS 'They try pieces again of jobs that are over.';
 
 CREATE TABLE public.over_ranges (
     low bigint NOT NULL,
@@ -391,7 +392,7 @@ COMMENT ON TABLE public.scaled_away IS 'Jobs that their task does not want any m
 CREATE FUNCTION public.divvy_unwanted(of_task bigint) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'public', 'pg_temp'
-    RETURN (SELECT count(*) AS count FROM (SELECT FROM (SELECT j.idx, h.state FROM ((public.scaled_away a JOIN public.history h ON (((h.job >= a.low) AND (h.job <= a.high)))) JOIN public.jobs j ON ((j.id = h.job))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (h.task = divvy_unwanted.of_task) AND (h.state = ANY (ARRAY['f'::"char", 'x'::"char", 'c'::"char"]))) UNION ALL SELECT j.idx, o.state FROM ((public.scaled_away a JOIN public.over_ranges o ON (((o.high >= a.low) AND (o.high <= COALESCE((SELECT p.high FROM public.over_ranges p WHERE (p.high >= a.high) ORDER BY p.high LIMIT 1), a.high))))) JOIN public.jobs j ON (((j.id >= GREATEST(o.low, a.low)) AND (j.id <= LEAST(o.high, a.high))))) WHERE ((a.task_id = divvy_unwanted.of_task) AND (o.task = divvy_unwanted.of_task) AND (o.low <= a.high))) s GROUP BY s.idx HAVING bool_and((s.state <> 'f'::"char"))) u);
+    RETURN (WITH away AS (SELECT scaled_away.low, scaled_away.high, false AS again FROM public.scaled_away WHERE (scaled_away.task_id = divvy_unwanted.of_task) UNION ALL SELECT GREATEST(a_1.low, b.low) AS "greatest", LEAST(a_1.high, b.high) AS "least", true FROM (public.job_blocks b JOIN public.scaled_away a_1 ON (((a_1.task_id = b.task_id) AND (a_1.high >= b.low) AND ((a_1.low >= COALESCE((SELECT s.low FROM public.scaled_away s WHERE ((s.task_id = b.task_id) AND (s.low <= b.low)) ORDER BY s.low DESC LIMIT 1), b.low)) AND (a_1.low <= b.high))))) WHERE ((b.task_id = divvy_unwanted.of_task) AND b.again)) SELECT (GREATEST(COALESCE(sum(CASE WHEN a.again THEN (- e.n) ELSE e.n END), (0)::numeric), (0)::numeric))::bigint AS "greatest" FROM (away a CROSS JOIN LATERAL (SELECT count(*) AS n FROM public.history h WHERE (((h.job >= a.low) AND (h.job <= a.high)) AND (h.task = divvy_unwanted.of_task) AND ((h.state = ANY (ARRAY['x'::"char", 'c'::"char"])) OR (a.again AND (h.state = 'f'::"char")))) UNION ALL SELECT sum(((LEAST(o.high, a.high) - GREATEST(o.low, a.low)) + 1)) AS sum FROM public.over_ranges o WHERE (((o.high >= a.low) AND (o.high <= COALESCE((SELECT p.high FROM public.over_ranges p WHERE (p.high >= a.high) ORDER BY p.high LIMIT 1), a.high))) AND (o.low <= a.high) AND (o.task = divvy_unwanted.of_task))) e));
 
 COMMENT ON FUNCTION public.divvy_unwanted(of_task bigint) IS 'How many pieces that a task was scaled away from are over without a job that finished, as far as that is known.';
 
@@ -1274,31 +1275,6 @@ COMMENT ON COLUMN public.inputs.sizes IS 'Bytes of each input, 0 where they are 
 
 COMMENT ON COLUMN public.inputs.events IS 'Events of each input, 0 where they are not known; NULL: of none.';
 
-CREATE TABLE public.job_blocks (
-    low bigint NOT NULL,
-    high bigint NOT NULL,
-    task_id bigint NOT NULL,
-    made_at timestamp with time zone DEFAULT now() NOT NULL,
-    share_id integer NOT NULL,
-    shape_id integer NOT NULL,
-    priority integer NOT NULL,
-    max_attempts integer NOT NULL,
-    again boolean NOT NULL,
-    CONSTRAINT job_blocks_check CHECK ((low <= high)),
-    CONSTRAINT job_blocks_max_attempts_check CHECK ((max_attempts >= 1))
-)
-PARTITION BY RANGE (low);
-
-COMMENT ON TABLE public.job_blocks IS 'What jobs have in common that were made together: a row for ids that follow each other. Every job of jobs has one.';
-
-COMMENT ON COLUMN public.job_blocks.share_id IS 'To which they were last moved; what a lease counts for is in the log.';
-
-COMMENT ON COLUMN public.job_blocks.shape_id IS 'As of making.';
-
-COMMENT ON COLUMN public.job_blocks.priority IS 'As of now.';
-
-COMMENT ON COLUMN public.job_blocks.again IS 'They try pieces again of jobs that are over.';
-
 CREATE SEQUENCE public.job_ids
     START WITH 1
     INCREMENT BY 1
@@ -1307,6 +1283,30 @@ CREATE SEQUENCE public.job_ids
     CACHE 1;
 
 COMMENT ON SEQUENCE public.job_ids IS 'Ids of jobs: taken by divvy_take_ids alone. No cache, so that they rise with time.';
+
+CREATE TABLE public.jobs (
+    id bigint NOT NULL,
+    idx bigint NOT NULL,
+    first_event bigint,
+    n_events bigint,
+    retry_of bigint,
+    inputs text[],
+    claims bigint[]
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY public.jobs ALTER COLUMN inputs SET STATISTICS 0;
+
+COMMENT ON TABLE public.jobs IS 'A row a job, live or over, that nothing changes but a split of its piece: all else is in the log. At most eight columns, so that the bitmap of NULLs costs nothing.';
+
+COMMENT ON COLUMN public.jobs.idx IS 'Of the piece of the task.';
+
+COMMENT ON COLUMN public.jobs.first_event IS 'Of a job that runs events: the first one.';
+
+COMMENT ON COLUMN public.jobs.n_events IS 'And how many.';
+
+COMMENT ON COLUMN public.jobs.retry_of IS 'The job whose piece it tries again.';
+
+COMMENT ON COLUMN public.jobs.claims IS 'That it holds while it has a lease.';
 
 CREATE TABLE public.judged (
     only_row boolean DEFAULT true NOT NULL,

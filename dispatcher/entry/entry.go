@@ -148,7 +148,7 @@ type Adopted struct {
 	Site   *shares.Version `json:"-"`
 }
 
-// Complete gives entries of Adopted their sites, where they have none yet.
+// Complete gives entries of Adopted their sites, where they have none yet: in place, so entries are the caller's own, as it read them.
 func Complete(entries []Entry, site func(number int64) (*shares.Version, error)) error {
 	for i, e := range entries {
 		a, ok := e.(Adopted)

@@ -140,8 +140,7 @@ func (l *look) near() string {
 
 // offered asks what the claims say to each pilot that pulled here lately, and gives the answer of the one at which they get furthest.
 func (l *look) offered(q shares.Queue, all []held) (best Gate, reason string) {
-	pilots := l.Pilots[q.ID]
-	if len(all) == 0 || len(pilots) == 0 {
+	if len(all) == 0 {
 		return "", ""
 	}
 	claims := make([]resource.Claim, len(all))
@@ -149,7 +148,7 @@ func (l *look) offered(q shares.Queue, all []held) (best Gate, reason string) {
 		claims[i] = all[i].Claim
 	}
 	at, nodes := -1, map[string]bool{}
-	for _, pilot := range pilots {
+	for pilot := range l.Pulls.PilotsAt(q.ID) {
 		offer := resource.Offer{Place: resource.Place{Queue: q.Name, Node: pilot.Node}}
 		offer.Devices = l.View.FreeDevices(offer.Place, pilot.Devices)
 		_, refused, why := resource.AdmitsAll(claims, offer)
@@ -160,6 +159,9 @@ func (l *look) offered(q shares.Queue, all []held) (best Gate, reason string) {
 		if g := Gate(why); g.place() > best.place() {
 			best, at = g, refused
 		}
+	}
+	if at < 0 {
+		return "", "" // nobody pulled
 	}
 	switch c := &all[at]; best {
 	case GateClaimNode:

@@ -107,7 +107,7 @@ func TestGatesOfClaims(t *testing.T) {
 			s := jobs[1]
 			s.Claims = p.standings([]int64{7})
 			m := p.moment()
-			m.Pilots[1] = []Pilot{c.pilot}
+			m.Pulls.(pulls).pilots[1] = []Pilot{c.pilot}
 			e := m.Job(s)
 			at := e.Queues[c.queue]
 			if at.Gate != c.gate {

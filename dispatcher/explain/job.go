@@ -160,7 +160,8 @@ func (l *look) gates(e *Explanation) {
 	var asked []shares.QueueID
 	at := map[shares.QueueID]int{}
 	for i, q := range l.View.Site.Queues {
-		out := QueueGate{Queue: q.Name, Pool: q.Pool, Pilots: len(l.Pilots[q.ID])}
+		out := QueueGate{Queue: q.Name, Pool: q.Pool}
+		out.Pilots, _ = l.Pulls.PullsAt(q.ID)
 		if out.Gate, out.Reason = l.outside(q); out.Gate == "" {
 			asked, at[q.ID] = append(asked, q.ID), i
 		}
@@ -205,7 +206,7 @@ func (l *look) outside(q shares.Queue) (Gate, string) {
 	if reason := job.ClosedTo(q, l.tree.Nodes[l.leaf].Path); reason != "" {
 		return GateStructural, reason
 	}
-	if reason := l.passedOver(l.Pilots[q.ID]); reason != "" {
+	if reason := l.passedOver(q.ID); reason != "" {
 		return GateStructural, reason
 	}
 	if l.subject.State == "waiting" {
@@ -221,9 +222,10 @@ func (l *look) outside(q shares.Queue) (Gate, string) {
 }
 
 // passedOver says what the pilots of a queue take instead of the job; empty when one of them takes it, or none has pulled.
-func (l *look) passedOver(pilots []Pilot) string {
-	instead := map[string]bool{}
-	for _, pilot := range pilots {
+func (l *look) passedOver(q shares.QueueID) string {
+	n, instead := 0, map[string]bool{}
+	for pilot := range l.Pulls.PilotsAt(q) {
+		n++
 		o := pilot.Only
 		if o == nil || o.Takes(l.need.Label) && (o.Task == 0 || o.Task == l.subject.Task) && (o.User == "" || o.User == l.subject.User) {
 			return ""
@@ -232,13 +234,13 @@ func (l *look) passedOver(pilots []Pilot) string {
 			instead[o.Words()] = true
 		}
 	}
-	switch list := strings.Join(slices.Sorted(maps.Keys(instead)), ", or "); len(pilots) {
+	switch list := strings.Join(slices.Sorted(maps.Keys(instead)), ", or "); n {
 	case 0:
 		return ""
 	case 1:
 		return "the pilot takes " + list
 	default:
-		return fmt.Sprintf("the %d pilots that pulled here in the last five minutes take %s", len(pilots), list)
+		return fmt.Sprintf("the %d pilots that pulled here in the last five minutes take %s", n, list)
 	}
 }
 

@@ -155,7 +155,7 @@ func TestOutside(t *testing.T) {
 	p := newPlant(t, two(), slots("q", 4))
 	s := p.enqueue(batch{share: "A", user: "ann"})[0]
 	m := p.moment()
-	m.Pilots[1] = []Pilot{{Only: &job.Only{Task: 99}}}
+	m.Pulls.(pulls).pilots[1] = []Pilot{{Only: &job.Only{Task: 99}}}
 	if g := m.Job(s).Queues[0]; g.Gate != GateStructural || !strings.Contains(g.Reason, "the pilot takes") || g.Pilots != 1 {
 		t.Errorf("%+v", g)
 	}

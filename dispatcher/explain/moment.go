@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -15,14 +16,21 @@ import (
 type Moment struct {
 	View    machine.View
 	At      time.Time                                  // by the clock of the daemon that decides
-	Pilots  map[shares.QueueID][]Pilot                 // that pulled in the last five minutes
-	Pulls   map[shares.QueueID]int                     // that wait for a job
-	AtNodes map[resource.Place]Waits                   // of these, those at nodes of which slots are held for gangs
+	Pulls   Pulls                                      // at queues; nil: nobody asks for them
+	AtNodes map[resource.Place]Waits                   // pulls that wait, at nodes of which slots are held for gangs
 	Offered map[string]shares.Units                    // by pilots that got no jobs for it, by pool
 	Holes   map[shares.QueueID]retry.BlackHoleStanding // queues that fail nearly all that they get
 	Ends    []EndRate                                  // of the last minutes
 	Starts  map[Kind]float64                           // jobs a minute, of the last minutes
 	Waited  map[int64]float64                          // seconds since the task of a job was submitted, by job; see Heads
+}
+
+// Pulls knows the pulls at queues.
+type Pulls interface {
+	// PullsAt counts the pilots that pulled in the last five minutes, and the pulls that wait for a job.
+	PullsAt(q shares.QueueID) (pilots, waiting int)
+	// PilotsAt lists these pilots. Nothing else is to be asked meanwhile.
+	PilotsAt(q shares.QueueID) iter.Seq[Pilot]
 }
 
 // BlackHoleStanding is how a queue stands that fails nearly all that it gets.

@@ -141,7 +141,6 @@ func (m Moment) checkFigures(t *rapid.T) {
 		atQueues[q.Pool] += q.HeldJobs
 	}
 	nodes := m.View.Site.Tree.Nodes
-	denied := placesOf(m.View, true).byShare
 	for _, p := range m.Outlook().Pools {
 		heldJobs, readyJobs, sums := int64(0), int64(0), make([]float64, len(nodes))
 		for i, s := range p.Shares {
@@ -158,7 +157,7 @@ func (m Moment) checkFigures(t *rapid.T) {
 				t.Fatalf("%s holds %v, its children %v", s.Path, s.Held, sums[i+1])
 			}
 		}
-		if sums[0] != p.Held || heldJobs != held[p.Pool] || heldJobs != atQueues[p.Pool] || !denied && readyJobs != ready[p.Pool] {
+		if sums[0] != p.Held || heldJobs != held[p.Pool] || heldJobs != atQueues[p.Pool] || readyJobs != ready[p.Pool] {
 			t.Fatalf("%+v: counts %v and %v, queues %v", p, held, ready, atQueues)
 		}
 	}

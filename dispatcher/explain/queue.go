@@ -13,11 +13,14 @@ import (
 
 // Queues is the state of all queues, in file order.
 func (m Moment) Queues() []QueueStanding {
-	queues, places := m.View.Site.Queues, placesOf(m.View, true)
+	queues, places := m.View.Site.Queues, placesOf(m.View)
 	out := make([]QueueStanding, len(queues))
 	for i, q := range queues {
 		w := m.View.Queue(q.ID)
-		out[i] = QueueStanding{Queue: q, HeldCores: w.HeldCores, HeldJobs: w.HeldJobs, Pilots: len(m.Pilots[q.ID]), Waiting: m.Pulls[q.ID]}
+		out[i] = QueueStanding{Queue: q, HeldCores: w.HeldCores, HeldJobs: w.HeldJobs}
+		if m.Pulls != nil {
+			out[i].Pilots, out[i].Waiting = m.Pulls.PullsAt(q.ID)
+		}
 		for _, t := range w.Targets {
 			out[i].TargetSlots = append(out[i].TargetSlots, targetSlots(m.View.Site, t))
 		}
@@ -100,7 +103,7 @@ func limitWords(site shares.Version, t machine.TargetView, needed int64) string 
 // Counts is how many jobs are ready and leased. It does the same little for each kind of jobs however many queues there are; the
 // names of queues are shared between counts and not to be changed.
 func (m Moment) Counts() (list []Count) {
-	places := placesOf(m.View, true)
+	places := placesOf(m.View)
 	for b := range m.View.Ready() {
 		if b.Ready > 0 {
 			list = append(list, m.count(b.Share, b.Shape, "ready", b.Ready, places.of(b)))
@@ -141,12 +144,12 @@ type listed struct {
 	leaf int   // 0: whoever's they are
 }
 
-// placesOf is for jobs of all shapes; byShare: what shares a queue runs counts.
-func placesOf(v machine.View, byShare bool) *places {
+// placesOf is for jobs of all shapes.
+func placesOf(v machine.View) *places {
 	p := &places{v.Site, false, map[shares.QueueID]*place{}, map[listed]*place{}}
 	for i, q := range v.Site.Queues {
 		p.queues[q.ID] = &place{[]int{i}, []string{q.Name}, []string{q.Pool}}
-		p.byShare = p.byShare || byShare && len(q.AllowShares)+len(q.DenyShares) > 0
+		p.byShare = p.byShare || len(q.AllowShares)+len(q.DenyShares) > 0
 	}
 	return p
 }

@@ -112,7 +112,7 @@ func (m Moment) Heads() (jobs []int64) {
 
 // heads are those jobs by pool and leaf. The lowest id is the oldest, for ids are given in the order of time.
 func (m Moment) heads() map[string]map[int]int64 {
-	heads, places := map[string]map[int]int64{}, placesOf(m.View, false)
+	heads, places := map[string]map[int]int64{}, placesOf(m.View)
 	for b := range m.View.Ready() {
 		if b.First == 0 {
 			continue
@@ -158,7 +158,7 @@ func countJobs(v machine.View) *jobCounts {
 	for _, name := range poolsOf(v.Site) {
 		c.ready[name], c.held[name] = make([]int64, n), make([]int64, n)
 	}
-	places := placesOf(v, false)
+	places := placesOf(v)
 	for b := range v.Ready() {
 		if b.Ready == 0 {
 			continue

@@ -86,7 +86,7 @@ func TestQueuesAndCounts(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	m := p.moment()
-	m.Pulls, m.Holes = map[shares.QueueID]int{1: 7}, map[shares.QueueID]retry.BlackHoleStanding{3: {Fails: 5}}
+	m.Pulls.(pulls).waiting[1], m.Holes = 7, map[shares.QueueID]retry.BlackHoleStanding{3: {Fails: 5}}
 	list := m.Queues()
 	q := list[0]
 	if q.HeldCores != 2 || q.HeldJobs != 1 || q.Ready != 6 || q.Pilots != 1 || q.Waiting != 7 || list[1].Ready != 4 || list[2].Ready != 6 || list[2].BlackHole == nil {
@@ -102,6 +102,24 @@ func TestQueuesAndCounts(t *testing.T) {
 		{Share: "A", Class: "MCORE", Label: "x", State: "ready", Queues: []string{"q", "wide"}, Pools: []string{"default", "other"}, N: 2},
 		{Share: "B", Class: "SCORE", State: "ready", Queues: []string{"q", "closed", "wide"}, Pools: []string{"default", "other"}, N: 4}}, counts); d != "" {
 		t.Error(d)
+	}
+}
+
+// In a pool whose queues deny a share no job of it is ready, nor one that is next.
+func TestStandingOfDenied(t *testing.T) {
+	t.Parallel()
+	closed := slots("closed", 4)
+	closed.Pool, closed.DenyShares = "other", []string{"A"}
+	p := newPlant(t, two(), slots("q", 2), closed)
+	p.enqueue(batch{share: "A", n: 3})
+	p.enqueue(batch{share: "B", n: 4})
+	m := p.moment()
+	pools, heads := m.Standing().Pools, m.heads()
+	if a, b := pools[0].Shares[0].Ready, pools[0].Shares[1].Ready; a != 3 || b != 4 {
+		t.Errorf("%d and %d are ready in the pool that runs both", a, b)
+	}
+	if a, b := pools[1].Shares[0].Ready, pools[1].Shares[1].Ready; a != 0 || b != 4 || len(heads["default"]) != 2 || len(heads["other"]) != 1 {
+		t.Errorf("%d and %d are ready in the pool that denies A; next are %v", a, b, heads)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Stock says how well every share and shape that has or had jobs is supplied.
 func (m Moment) Stock() (list []Stock) {
-	free, places := freeSlots(m.View), placesOf(m.View, true)
+	free, places := freeSlots(m.View), placesOf(m.View)
 	for b := range m.View.Ready() {
 		need, _ := m.View.Shape(b.Shape)
 		list = append(list, Stock{Share: b.Share, Shape: b.Shape, User: b.User, Ready: b.Ready,
@@ -45,7 +45,7 @@ func (p *place) startable(cores int, free []int64) (n int64) {
 
 // ShareStock says how well the leaves at and below a share (empty: all) are supplied at the queue of a name (empty: all).
 func (m Moment) ShareStock(share, queue string) []ShareStock {
-	tree, free, places, kinds := m.View.Site.Tree, freeSlots(m.View), placesOf(m.View, true), map[int][]kindStock{}
+	tree, free, places, kinds := m.View.Site.Tree, freeSlots(m.View), placesOf(m.View), map[int][]kindStock{}
 	for b := range m.View.Ready() {
 		if b.Leaf < 0 || b.Ready+b.Expected == 0 {
 			continue

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"iter"
+	"slices"
 	"testing"
 	"time"
 
@@ -166,9 +168,18 @@ func (p *plant) decide(queue shares.QueueID, slot job.Slot) (g entry.Granted) {
 
 // moment is the present one, with a pilot at every queue.
 func (p *plant) moment() Moment {
-	m := Moment{View: p.m.View(), At: p.m.Now(), Pilots: map[shares.QueueID][]Pilot{}}
+	at := pulls{pilots: map[shares.QueueID][]Pilot{}, waiting: map[shares.QueueID]int{}}
 	for _, q := range p.site.Queues {
-		m.Pilots[q.ID] = []Pilot{{}}
+		at.pilots[q.ID] = []Pilot{{}}
 	}
-	return m
+	return Moment{View: p.m.View(), At: p.m.Now(), Pulls: at}
 }
+
+// pulls are what a test says of them.
+type pulls struct {
+	pilots  map[shares.QueueID][]Pilot
+	waiting map[shares.QueueID]int
+}
+
+func (p pulls) PullsAt(q shares.QueueID) (pilots, waiting int) { return len(p.pilots[q]), p.waiting[q] }
+func (p pulls) PilotsAt(q shares.QueueID) iter.Seq[Pilot]      { return slices.Values(p.pilots[q]) }

@@ -345,6 +345,29 @@ func TestOdd(t *testing.T) {
 	}
 }
 
+// Jobs that come back without their user, as its task was not found, count for the one that is known.
+func TestNoUser(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	jobs := entry.Enqueued{Task: 1, Share: 1, Low: 1, High: 1, Attempt: 1, User: "ann"}
+	nameless := entry.Enqueued{Task: 1, Share: 1, Low: 2, High: 2, Attempt: 1}
+	for _, batches := range []int{1, 10} {
+		f.empty(t, t)
+		f.begin()
+		f.append(t, jobs)
+		f.append(t, nameless, entry.Granted{Job: 2, Attempt: 1, Task: 1, Share: 1, Queue: 1, Units: 1000})
+		f.now = f.now.Add(time.Minute)
+		f.append(t, entry.Ended{Job: 2, Attempt: 1, Outcome: entry.Finished, Next: entry.Over})
+		f.foldAll(t, batches)
+		f.sound(t)
+		var users string
+		err := f.pool.QueryRow(t.Context(), "SELECT string_agg(user_name, ',') FROM (SELECT user_name FROM task_counts UNION ALL SELECT user_name FROM hour_usage) u").Scan(&users)
+		if err != nil || users != "ann,ann" {
+			t.Errorf("%d batches a time: %q, %v", batches, users, err)
+		}
+	}
+}
+
 // A log that lost what is folded is refused, with more batches or with none.
 func TestDiverged(t *testing.T) {
 	t.Parallel()

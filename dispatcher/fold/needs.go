@@ -84,7 +84,7 @@ func NeedsOf(batches []entry.Batch) Needs {
 func (n *needs) entry(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Enqueued:
-		if n.named[e.Task] = true; !n.tasks[e.Task] {
+		if n.named[e.Task] = true; e.User != "" && !n.tasks[e.Task] {
 			n.tasks[e.Task] = false
 		}
 		n.touch(e.Low, e.High)

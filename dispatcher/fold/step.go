@@ -251,8 +251,9 @@ func (s *step) misfit(format string, args ...any) {
 }
 
 func (s *step) enqueued(e entry.Enqueued) {
-	s.known.Users[e.Task] = e.User
-	s.sums.task(e.Task).User = e.User
+	if e.User != "" { // else whoever wrote it did not find the task
+		s.known.Users[e.Task], s.sums.task(e.Task).User = e.User, e.User
+	}
 	if e.Attempt > 1 {
 		s.back(e)
 		return

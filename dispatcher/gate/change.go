@@ -66,6 +66,7 @@ func (ch *change) put(c *claim, next resource.Claim, fx resource.ClaimEffects) {
 // step has something happen to a claim.
 func (ch *change) step(c *claim, e resource.ClaimEvent) error { return ch.stepFrom(c, ch.now(c), e) }
 
+// stepFrom is step for a claim that was as it says: now looks at each step so far.
 func (ch *change) stepFrom(c *claim, was resource.Claim, e resource.ClaimEvent) error {
 	next, fx := was.Step(e)
 	if fx.Refused != "" {
@@ -130,7 +131,7 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 	if c.State == resource.ClaimReleased || c.State == resource.ClaimDraining {
 		c.Unmade = 0
 	}
-	cs.costs.expect(c, 1)
+	c.stands(cs)
 	cs.taken.take(c, was)
 	if !s.fx.Look.IsZero() {
 		cs.linger.Set(c.ID, s.fx.Look)

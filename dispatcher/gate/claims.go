@@ -24,6 +24,7 @@ type Claims struct {
 	sorts   map[string]*Sort
 	taken   taken
 	linger  lingers
+	lacking map[int64]bool // those whose template the site lacks
 	costs   costs
 	took    entry.Took // by the grant that follows
 	now     time.Time
@@ -57,7 +58,7 @@ type Span struct {
 // NewClaims has no claims.
 func NewClaims() *Claims {
 	return &Claims{by: map[int64]*claim{}, parties: map[string]*Party{}, held: newSpans(), sorts: map[string]*Sort{},
-		taken: map[resource.Place]map[string]int64{}, costs: map[Payer]map[string]int64{}}
+		lacking: map[int64]bool{}, taken: map[resource.Place]map[string]int64{}, costs: map[Payer]map[string]int64{}}
 }
 
 // Any says whether there is a claim: where there is none jobs hold none.
@@ -98,7 +99,7 @@ func (cs *Claims) more(ch *change, c *claim, e entry.Claimed) error {
 	case e.Outside():
 		return nil
 	case e.Jobs < 1:
-		return fmt.Errorf("claimed: claim %d is there, for %d jobs more", e.Claim, e.Jobs)
+		return fmt.Errorf("claim %d is there, for %d jobs more", e.Claim, e.Jobs)
 	}
 	if err := ch.several(c, resource.Joined, int64(e.Jobs)); err != nil {
 		return err
@@ -115,12 +116,12 @@ func (cs *Claims) make(ch *change, e entry.Claimed, queue string) error {
 		return cs.more(ch, old, e)
 	}
 	if old != nil && !(old.External && e.Outside() && (old.Missing || old.Deleted && old.Sharers == 0)) {
-		return fmt.Errorf("claimed: claim %d is there", e.Claim)
+		return fmt.Errorf("claim %d is there", e.Claim)
 	}
 	if e.Outside() && !e.Missing {
 		for _, id := range e.Devices {
 			if of := cs.taken[at][id]; of != 0 {
-				return fmt.Errorf("claimed: claim %d has %s of node %s", of, id, e.Node)
+				return fmt.Errorf("claim %d has %s of node %s", of, id, e.Node)
 			}
 		}
 	}
@@ -150,6 +151,16 @@ func (cs *Claims) add(of SavedClaim) *claim {
 	c := &claim{SavedClaim: of, parties: map[*Party]struct{}{}}
 	cs.by[of.ID] = c
 	return c
+}
+
+// stands has claims follow where one of them stands.
+func (c *claim) stands(cs *Claims) {
+	cs.costs.expect(c, 1)
+	if c.Missing && !c.External && c.State == resource.ClaimPending {
+		cs.lacking[c.ID] = true
+	} else {
+		delete(cs.lacking, c.ID)
+	}
 }
 
 // settled is a template as claims have it: what is left of a gang has to start together again, so that its claim does not linger.
@@ -188,10 +199,10 @@ func gone(c resource.Claim) resource.Claim {
 // join has jobs hold claims from now on.
 func (cs *Claims) join(ch *change, e entry.Joined) error {
 	if e.High < e.Low || len(e.Claims) == 0 {
-		return fmt.Errorf("joined: jobs %d to %d of %d claims", e.Low, e.High, len(e.Claims))
+		return fmt.Errorf("jobs %d to %d of %d claims", e.Low, e.High, len(e.Claims))
 	}
 	if of := cs.held.meeting(e.Low, e.High); of != nil {
-		return fmt.Errorf("joined: jobs %d to %d hold claims already", of.low, of.high)
+		return fmt.Errorf("jobs %d to %d hold claims already", of.low, of.high)
 	}
 	n := e.High - e.Low + 1
 	all := make([]*claim, len(e.Claims))
@@ -199,11 +210,11 @@ func (cs *Claims) join(ch *change, e entry.Joined) error {
 		c := cs.by[id]
 		switch {
 		case c == nil:
-			return fmt.Errorf("joined: there is no claim %d", id)
+			return fmt.Errorf("there is no claim %d", id)
 		case slices.Contains(all[:i], c):
-			return fmt.Errorf("joined: claim %d is named twice", id)
+			return fmt.Errorf("claim %d is named twice", id)
 		case !e.More && !c.External && n > int64(c.Unmade):
-			return fmt.Errorf("joined: claim %d is for %d jobs more, not %d", id, c.Unmade, n)
+			return fmt.Errorf("claim %d is for %d jobs more, not %d", id, c.Unmade, n)
 		}
 		all[i] = c
 		if e.More {
@@ -255,7 +266,7 @@ func (ch *change) drop(e entry.Dropped) error {
 	if e.Claim != 0 {
 		c := ch.claims.by[e.Claim]
 		if c == nil || c.External || e.Unmade < 1 || e.Unmade > c.Unmade {
-			return fmt.Errorf("dropped: %d jobs of claim %d, which are not to be made", e.Unmade, e.Claim)
+			return fmt.Errorf("%d jobs of claim %d, which are not to be made", e.Unmade, e.Claim)
 		}
 		if err := ch.several(c, resource.Dropped, int64(e.Unmade)); err != nil {
 			return err
@@ -274,7 +285,7 @@ func (ch *change) dropJobs(ids Span) error {
 		}
 		n := part.High - part.Low + 1
 		if n > p.Jobs {
-			return fmt.Errorf("dropped: jobs %d to %d: %d of them are left", part.Low, part.High, p.Jobs)
+			return fmt.Errorf("jobs %d to %d: %d of them are left", part.Low, part.High, p.Jobs)
 		}
 		for _, c := range p.claims {
 			if err := ch.several(c, resource.Dropped, n); err != nil {
@@ -302,20 +313,13 @@ func (cs *Claims) Over(jobs []ready.Part) (Effects, error) {
 
 // adopt gives claims that wait for a template of the site the one that it has now. Claims that have one keep it.
 func (cs *Claims) adopt(ch *change, templates []shares.ClaimTemplate) error {
-	var waiting []int64
-	for id, c := range cs.by {
-		if c.Missing && !c.External && c.State == resource.ClaimPending {
-			waiting = append(waiting, id)
-		}
-	}
-	slices.Sort(waiting)
-	for _, id := range waiting {
+	for _, id := range slices.Sorted(maps.Keys(cs.lacking)) {
 		c := cs.by[id]
 		i := slices.IndexFunc(templates, func(t shares.ClaimTemplate) bool { return t.Name == c.Template.Name })
 		if i < 0 {
 			continue
 		}
-		if err := ch.step(c, resource.ClaimEvent{Verb: resource.TemplateSet, Template: settled(templates[i])}); err != nil {
+		if err := ch.stepFrom(c, c.Claim, resource.ClaimEvent{Verb: resource.TemplateSet, Template: settled(templates[i])}); err != nil {
 			return err
 		}
 	}
@@ -327,7 +331,7 @@ func (cs *Claims) tick(ch *change, now time.Time) error {
 	cs.now = now
 	for _, id := range cs.linger.due(now) {
 		if c := cs.by[id]; c != nil {
-			if err := ch.step(c, resource.ClaimEvent{Verb: resource.LingerOver, At: now}); err != nil {
+			if err := ch.stepFrom(c, c.Claim, resource.ClaimEvent{Verb: resource.LingerOver, At: now}); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,7 @@ func (cs *Claims) Restore(s *Saved, now time.Time) error {
 	}
 	for _, of := range s.Claims {
 		c := cs.add(of)
-		cs.costs.expect(c, 1)
+		c.stands(cs)
 		cs.taken.take(c, resource.Claim{})
 		if c.State == resource.ClaimBound && c.Sharers == 0 && !c.External { // Since is zero if that was so before the first Tick
 			cs.linger.Set(c.ID, c.Since.Add(c.Template.Linger))

@@ -62,25 +62,18 @@ func Prioritise(ctx context.Context, tx pgx.Tx, task int64, priority int) error 
 	}
 	tag, err := tx.Exec(ctx, query["prioritise"], pgx.StrictNamedArgs{"task": task, "priority": priority})
 	if err != nil || tag.RowsAffected() == 0 {
-		return wrap("prioritise", err)
+		return pg.Named("prioritise", err)
 	}
 	blocks, err := pg.Collect[blockRow](ctx, tx, query["task_blocks"], pgx.StrictNamedArgs{"task": task})
 	if err != nil {
 		return fmt.Errorf("prioritise: %w", err)
 	}
 	all := places(blocks, func(b *blockRow) int64 { return by[b.ShareID].Place(b.Priority, b.MadeAt) })
-	return wrap("prioritise", Say(ctx, tx, list(all, placed.entry)))
+	return pg.Named("prioritise", Say(ctx, tx, list(all, placed.entry)))
 }
 
 func (p placed) entry() entry.Entry {
 	return entry.Placed{Task: p.TaskID, Low: p.Low, High: p.High, Place: p.place}
-}
-
-func wrap(what string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
 }
 
 // Adopt puts a version of the site in force. The caller holds Barrier and has written the version's shares. Where the aging of a share
@@ -89,7 +82,7 @@ func Adopt(ctx context.Context, tx pgx.Tx, number int64) error {
 	if _, err := tx.Exec(ctx, query["adopt_agings"]); err != nil {
 		return fmt.Errorf("adopt: %w", err)
 	}
-	return wrap("adopt", Say(ctx, tx, []entry.Entry{entry.Adopted{Number: number}}))
+	return pg.Named("adopt", Say(ctx, tx, []entry.Entry{entry.Adopted{Number: number}}))
 }
 
 // reorderBlocks is how many blocks one Reorder looks at.
@@ -103,7 +96,7 @@ func Reorder(ctx context.Context, db *pgxpool.Pool) (n int, err error) {
 		n, err = reorder(ctx, tx)
 		return err
 	})
-	return n, wrap("reorder", err)
+	return n, pg.Named("reorder", err)
 }
 
 func reorder(ctx context.Context, tx pgx.Tx) (n int, err error) {
@@ -151,13 +144,13 @@ type TaskMove struct {
 // MoveTask gives live jobs of one task to another share. The caller holds the task's row.
 func MoveTask(ctx context.Context, tx pgx.Tx, m TaskMove) error {
 	args := pgx.StrictNamedArgs{"task": m.Task, "from": int32(m.From), "to": int32(m.To)}
-	return wrap("move task", m.blocks(ctx, tx, "move_task", args))
+	return pg.Named("move task", m.blocks(ctx, tx, "move_task", args))
 }
 
 // MoveShare gives all live jobs and leases of one share to another: the site file said so. The caller holds Barrier.
 func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 	args := pgx.StrictNamedArgs{"from": int32(from), "to": int32(to)}
-	return wrap("move share", TaskMove{From: from, To: to, Running: true}.blocks(ctx, tx, "move_share", args))
+	return pg.Named("move share", TaskMove{From: from, To: to, Running: true}.blocks(ctx, tx, "move_share", args))
 }
 
 // blocks has blocks be in another share. Those that lie between are not meant where the move says from which share; else all are.

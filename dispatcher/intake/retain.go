@@ -64,5 +64,5 @@ func Retire(ctx context.Context, db *pgxpool.Pool, before time.Time, live Live) 
 		_, err := db.Exec(ctx, query[verb])
 		failed = errors.Join(failed, err)
 	}
-	return n, wrap("retire jobs", failed)
+	return n, pg.Named("retire jobs", failed)
 }

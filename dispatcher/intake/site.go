@@ -50,13 +50,13 @@ func SetTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlots) (changed bool
 	}
 	tag, err := tx.Exec(ctx, query[verb], args)
 	if err != nil || tag.RowsAffected() == 0 {
-		return false, wrap("target slots", err)
+		return false, pg.Named("target slots", err)
 	}
 	targets, err := Targets(ctx, tx)
 	if err != nil {
 		return false, err
 	}
-	return true, wrap("target slots", Say(ctx, tx, []entry.Entry{entry.Bounded{Targets: targets}}))
+	return true, pg.Named("target slots", Say(ctx, tx, []entry.Entry{entry.Bounded{Targets: targets}}))
 }
 
 // Targets are all target slots and floors, those that have just ended among them.

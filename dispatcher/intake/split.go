@@ -23,7 +23,7 @@ type Waiting struct {
 // AwaitSplit notes such jobs, in the transaction that appends the ends of their attempts.
 func AwaitSplit(ctx context.Context, tx pgx.Tx, all ...Waiting) error {
 	_, err := tx.Exec(ctx, query["await_split"], pg.Columns(all))
-	return wrap("await split", err)
+	return pg.Named("await split", err)
 }
 
 // Splitting is such a job with what it has, locked.
@@ -60,7 +60,7 @@ func LockSplittings(ctx context.Context, tx pgx.Tx, jobs []int64) ([]Splitting, 
 		return nil, fmt.Errorf("split: %w", err)
 	}
 	found, err := pg.Collect[Splitting](ctx, tx, query["lock_splittings"], pgx.StrictNamedArgs{"ids": jobs})
-	return found, wrap("split", err)
+	return found, pg.Named("split", err)
 }
 
 // Halve makes locked jobs ready with one half of what they had, and the new jobs that have the other; it returns the ids of these, in the
@@ -95,7 +95,7 @@ func Halve(ctx context.Context, tx pgx.Tx, halves []Halves) (made []int64, err e
 	if made, err = Enqueue(ctx, tx, fresh); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
-	return made, wrap("split", noteHalves(ctx, tx, halves, made))
+	return made, pg.Named("split", noteHalves(ctx, tx, halves, made))
 }
 
 // noteHalves adds what became of pieces to what a rule said of the attempts before; made are the ids of the new jobs.

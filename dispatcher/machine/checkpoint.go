@@ -80,13 +80,13 @@ func Restore(cfg Config, c Checkpoint, site shares.Version, shapes []entry.Shape
 
 // Ready takes jobs that are ready, or would be if their task were not paused.
 func (r *Restoring) Ready(e entry.Enqueued) error {
-	return named("restore", r.machine.sorts.put(e.User, jobsOf(e), false))
+	return r.machine.sorts.put(e.User, jobsOf(e), false)
 }
 
 // Waiting takes jobs that wait for a rule.
 func (r *Restoring) Waiting(e entry.Enqueued) error {
 	jobs := jobsOf(e)
-	return named("restore", r.machine.aside.Waiting.Put(jobs.Key, e.User, jobs.Range))
+	return r.machine.aside.Waiting.Put(jobs.Key, e.User, jobs.Range)
 }
 
 // Lease takes a lease, and since when its attempt runs, or was granted where it does not yet.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -40,26 +41,27 @@ func (m *Machine) Apply(e entry.Entry) error {
 	var err error
 	switch e := e.(type) {
 	case entry.Enqueued:
-		err = named("enqueued", m.enqueue(e))
+		err = m.enqueue(e)
 	case entry.Granted:
-		err = named("granted", m.grant(e))
+		err = m.grant(e)
 	case entry.Started:
-		err = named("started", m.leases.Start(e, m.now))
+		err = m.leases.Start(e, m.now)
 	case entry.Lasting: // its leader counts the time
 		_, err = m.leases.Attempt(e.Job, e.Attempt)
 	case entry.Ended:
-		err = named("ended", m.end(e))
+		err = m.end(e)
 	case entry.Revoked:
-		err = named("revoked", m.leases.Revoke(e))
+		err = m.leases.Revoke(e)
 	case entry.Paused, entry.Resumed, entry.Killed, entry.Placed, entry.Moved, entry.Closed:
 		err = verbs{m.state}.verb(e)
 	case entry.Expected:
-		err = named("expected", m.expect(e))
+		err = m.expect(e)
 	case entry.Shaped:
 		err = m.know(e)
 	case entry.Adopted:
 		if e.Site == nil {
-			return fmt.Errorf("version %d of the site: it was not looked up", e.Number)
+			err = fmt.Errorf("version %d of the site: it was not looked up", e.Number)
+			break
 		}
 		from := m.site.Source
 		from.File = *e.Site
@@ -94,17 +96,12 @@ func (m *Machine) Apply(e entry.Entry) error {
 		err = m.sorts.claim(e)
 	case entry.Leader, entry.Asked, entry.Wished, entry.Heard:
 	default:
-		err = fmt.Errorf("%T: this version has no such entry", e)
+		err = errors.New("this version has no such entry")
 	}
-	return err
-}
-
-// named says what an error is about.
-func named(what string, err error) error {
 	if err != nil {
-		err = fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%T: %w", e, err)
 	}
-	return err
+	return nil
 }
 
 // Advance applies a batch, which has to be the one after that at which the machine stands.

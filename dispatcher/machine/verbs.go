@@ -33,7 +33,7 @@ func (s verbs) verb(e entry.Entry) error {
 		low, high, do = e.Low, e.High, func() error { return s.moveJobs(e) }
 	}
 	if high < low {
-		return fmt.Errorf("%T: jobs %d to %d: want the lower id first", e, low, high)
+		return fmt.Errorf("jobs %d to %d: want the lower id first", low, high)
 	}
 	return do()
 }

@@ -145,8 +145,15 @@ func (p *plant) apply(entries ...entry.Entry) {
 }
 
 func (p *plant) moment() explain.Moment {
-	return explain.Moment{View: p.m.View(), At: start, Pilots: map[shares.QueueID][]explain.Pilot{1: {{}, {}}}, Pulls: map[shares.QueueID]int{2: 3},
+	return explain.Moment{View: p.m.View(), At: start, Pulls: pulls{},
 		Holes: map[shares.QueueID]retry.BlackHoleStanding{2: {}}}
+}
+
+// pulls are two pilots at the first queue, and three pulls that wait at the second.
+type pulls struct{ explain.Pulls }
+
+func (pulls) PullsAt(q shares.QueueID) (pilots, waiting int) {
+	return map[shares.QueueID]int{1: 2}[q], map[shares.QueueID]int{2: 3}[q]
 }
 
 // lines are the lines of a meter with these names, without divvy_, sorted; labels in the order of their names.

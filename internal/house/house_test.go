@@ -119,11 +119,14 @@ func TestEveryPackageHasItsContract(t *testing.T) {
 		if len(p.GoFiles) == 0 {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, "doc.go"), nil, parser.PackageClauseOnly|parser.ParseComments)
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, filepath.Join(p.Dir, "doc.go"), nil, parser.PackageClauseOnly|parser.ParseComments)
 		if err != nil {
 			t.Errorf("%s has no doc.go: %v", p.path(), err)
 		} else if len(file.Doc.Text()) < 40 {
 			t.Errorf("%s: doc.go does not say what the package promises", p.path())
+		} else if n := set.File(file.FileStart).LineCount(); n > 60 && strings.HasPrefix(p.path(), "dispatcher") {
+			t.Errorf("%s: doc.go has %d lines, at most 60: cut it by meaning", p.path(), n)
 		}
 	}
 }

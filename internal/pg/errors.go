@@ -3,6 +3,7 @@ package pg
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -27,6 +28,14 @@ const (
 	codeSerialization = "40001"
 	codeStartingUp    = "57P03"
 )
+
+// Named says of an error what was asked for. nil stays nil.
+func Named(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return err
+}
 
 // Code is the SQLSTATE of err, or "" when the server did not send err.
 func Code(err error) string {
