@@ -154,6 +154,9 @@ func (w *world) gatherFor(h *host, number uint64) {
 		g := lease.Gathered{Number: number, Err: errAway}
 		if w.tables.away == 0 && h.cutLog == 0 {
 			g.Rows, g.Err = w.tables.Log.Pending(20), nil
+			for _, r := range g.Rows {
+				w.siteOf(r.Entries)
+			}
 		}
 		w.after(200*time.Microsecond+upTo(w.delays, 2*time.Millisecond), func() { h.tellAs(daemon, g) })
 		if w.delays.IntN(4) == 0 {
@@ -180,14 +183,16 @@ func (w *world) readFor(h *host, after int64) {
 // complete looks up the sites of entries that were read.
 func (w *world) complete(batches []entry.Batch) {
 	for _, b := range batches {
-		for i, e := range b.Entries {
-			if a, ok := e.(entry.Adopted); ok {
-				for _, first := range w.first {
-					if f, ok := first.(entry.Adopted); ok && f.Number == a.Number {
-						b.Entries[i] = f
-					}
-				}
-			}
+		w.siteOf(b.Entries)
+	}
+}
+
+// siteOf looks them up for some entries.
+func (w *world) siteOf(entries []entry.Entry) {
+	for i, e := range entries {
+		if a, ok := e.(entry.Adopted); ok {
+			a.Site = w.sites[a.Number-1]
+			entries[i] = a
 		}
 	}
 }
