@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/shares"
@@ -50,17 +51,6 @@ func (c *claiming) of(jobs entry.Enqueued) (entries []entry.Entry) {
 	return entries
 }
 
-func (c *claiming) template() shares.ClaimTemplate {
-	t := shares.ClaimTemplate{Name: "group", Node: c.Node, MaxSharers: c.Sharers, Linger: c.Linger}
-	if c.Devices > 0 {
-		t.Devices = map[string]int{"gpu": c.Devices}
-	}
-	if c.Claiming.Units > 0 {
-		t.Resources = map[string]int64{licence: c.Claiming.Units}
-	}
-	return t
-}
-
 // claimed has so many jobs more hold a claim, which is made if there is none.
 func (c *claiming) claimed(id *int64, t shares.ClaimTemplate, jobs int64) entry.Entry {
 	if *id == 0 {
@@ -70,6 +60,17 @@ func (c *claiming) claimed(id *int64, t shares.ClaimTemplate, jobs int64) entry.
 	return entry.Claimed{Claim: *id, Task: c.task, Key: fmt.Sprintf("%s %d", t.Name, *id), Jobs: int(jobs), Template: t, SharingID: c.user}
 }
 
+// missing has claims be without the templates that the site does not have as long as the second version is not applied.
+func (w *world) missing(entries []entry.Entry) {
+	for i, e := range entries {
+		c, ok := e.(entry.Claimed)
+		if ok && strings.HasPrefix(c.Template.Name, "late") && !w.adopting.there(w) {
+			c.Missing, c.Template = true, shares.ClaimTemplate{Name: c.Template.Name}
+			entries[i] = c
+		}
+	}
+}
+
 // scaleAway ends the claim of a group with the jobs that hold it: those that run go on to their end, and are not tried again.
 func (w *world) scaleAway(d Deed) {
 	if w.tables.away > 0 || w.unwritten > 0 { // who does it sees all jobs of the task
@@ -77,7 +78,7 @@ func (w *world) scaleAway(d Deed) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.truth.claims.by)) {
 		c := w.truth.claims.by[id]
-		if c.made.Template.Name != "group" || w.scaled[id] {
+		if c.made.Template.Name == "all" || w.scaled[id] {
 			continue
 		}
 		w.say("scale claim %d away", id)

@@ -17,6 +17,7 @@ type claimsTruth struct {
 	of    map[int64][]*claimTruth // of each job
 	taken map[device]int64        // by which claim
 	took  entry.Took              // of the grant that follows
+	start map[*claimTruth]bool    // gangs that start now
 }
 
 // claimState is how a claim stands.
@@ -59,7 +60,9 @@ func (c *claimTruth) gpus() int { return c.made.Template.Devices["gpu"] }
 func (t *truth) claimed(e entry.Claimed) {
 	c := t.claims.by[e.Claim]
 	if c == nil {
-		c = &claimTruth{made: e, holders: map[int64]bool{}}
+		if c = (&claimTruth{made: e, holders: map[int64]bool{}}); e.Template.Gang {
+			c.made.Template.Linger = 0 // those that are left start together again
+		}
 		t.claims.by[e.Claim] = c
 	}
 	c.jobs += e.Jobs
@@ -94,6 +97,8 @@ func (t *truth) take(l *leaseTruth) {
 			t.violate("job %d gets claim %d a second time", l.Job, c.made.Claim)
 		case c.state == bound && c.local() && (c.queue != l.Queue || c.node != l.Node):
 			t.violate("job %d gets claim %d at node %q of queue %d, others hold it at %q of %d", l.Job, c.made.Claim, l.Node, l.Queue, c.node, c.queue)
+		case c.made.Missing:
+			t.violate("job %d gets claim %d, and there is no template for it", l.Job, c.made.Claim)
 		case most > 0 && len(c.holders) >= most:
 			t.violate("job %d gets claim %d, which %d hold of %d", l.Job, c.made.Claim, len(c.holders), most)
 		case c.state == pending:
@@ -108,7 +113,10 @@ func (t *truth) take(l *leaseTruth) {
 
 // bind takes what a claim needs of a node. It returns the devices that are left.
 func (t *truth) bind(c *claimTruth, l *leaseTruth, devices []string) (left []string) {
-	t.seen.Bound++
+	if t.seen.Bound++; c.made.Template.Gang {
+		t.seen.Gangs++
+		t.claims.start[c] = true
+	}
 	n := min(c.gpus(), len(devices))
 	c.state, c.queue, c.node, c.devices = bound, l.Queue, l.Node, devices[:n:n]
 	if n < c.gpus() || c.local() && l.Node == "" {
@@ -199,7 +207,7 @@ func (t *truth) admits(job int64, queue, node int) bool {
 			return false
 		case most > 0 && len(c.holders) >= most:
 			return false
-		case c.local() && node == 0:
+		case c.local() && node == 0, c.made.Missing, c.made.Template.Gang && c.state == pending:
 			return false
 		case c.local() && c.state == bound && (c.queue != queueID(queue) || c.node != nodesOf[node]):
 			return false
@@ -213,6 +221,41 @@ func (t *truth) admits(job int64, queue, node int) bool {
 		}
 	}
 	return gpus <= 0
+}
+
+// gangWaits says whether jobs wait to start together.
+func (cs *claimsTruth) gangWaits() bool {
+	for _, c := range cs.by {
+		if c.made.Template.Gang && c.state == pending {
+			return true
+		}
+	}
+	return false
+}
+
+// together judges that the gangs that have just started did so with all their jobs.
+func (t *truth) together() {
+	for c := range t.claims.start {
+		for id, j := range t.jobs {
+			if j.ready && slices.Contains(t.claims.of[id], c) {
+				t.violate("claim %d is bound without job %d, which starts with the others or not at all", c.made.Claim, id)
+			}
+		}
+	}
+	clear(t.claims.start)
+}
+
+// templates has claims know what they are that wait for the site to say so.
+func (t *truth) templates(v *shares.Version) {
+	for _, c := range t.claims.by {
+		for _, of := range v.ClaimTemplates {
+			if c.made.Missing && of.Name == c.made.Template.Name {
+				if c.made.Missing, c.made.Template = false, of; of.Gang {
+					c.made.Template.Linger = 0
+				}
+			}
+		}
+	}
 }
 
 // recountClaims holds the machine's claims against those of the log.

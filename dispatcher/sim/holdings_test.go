@@ -15,12 +15,13 @@ type holdings struct {
 	tree   *shares.Tree
 	shares [2]map[shares.ShareID]int // leases that leaves pay for, by queue
 	units  int64                     // of the resource, of leases and claims
+	capped int64                     // that there are, whatever the site says; -1: as it says
 	claims claimsTruth
 	order  orderTruth
 }
 
 func newHoldings(p *Plan) holdings {
-	h := holdings{claims: claimsTruth{by: map[int64]*claimTruth{}, of: map[int64][]*claimTruth{}, taken: map[device]int64{}}}
+	h := holdings{capped: -1, claims: claimsTruth{by: map[int64]*claimTruth{}, of: map[int64][]*claimTruth{}, taken: map[device]int64{}, start: map[*claimTruth]bool{}}}
 	for q := range h.shares {
 		h.shares[q] = map[shares.ShareID]int{}
 	}
@@ -29,6 +30,14 @@ func newHoldings(p *Plan) holdings {
 }
 
 func (h *holdings) adopt(s *Site) { h.site, h.tree = s, s.tree() }
+
+// all is how many units there are.
+func (h *holdings) all() int64 {
+	if h.capped >= 0 {
+		return h.capped
+	}
+	return h.site.Units
+}
 
 // spots are the queues, by the nodes of pilots.
 const spots = 2 * len(nodesOf)
@@ -41,7 +50,13 @@ func (t *truth) other(e entry.Entry) {
 	case entry.Adopted:
 		if e.Number > 1 {
 			t.adopt(t.plan.Later)
+			t.templates(t.sites[e.Number-1])
 			t.seen.Adopted++
+		}
+	case entry.Capped:
+		t.capped = -1
+		for _, c := range e.Capacities {
+			t.capped = c.Units
 		}
 	case entry.Moved:
 		t.moved(e)
@@ -132,8 +147,8 @@ func (t *truth) mayHold(j *jobTruth, g *entry.Granted) {
 	}
 	if need := t.needs(j, g.Job); need > 0 {
 		t.seen.Units++
-		if t.units+need > t.site.Units {
-			t.violate("job %d is granted %d units, and %d of %d are held", g.Job, need, t.units, t.site.Units)
+		if t.units+need > t.all() {
+			t.violate("job %d is granted %d units, and %d of %d are held", g.Job, need, t.units, t.all())
 		}
 	}
 	t.judgeOrder(g)
@@ -169,8 +184,8 @@ func (t *truth) supplied() {
 
 // hasJob says whether a pilot may get one of the jobs that are ready.
 func (t *truth) hasJob(queue, node int) bool {
-	if node > 0 && !t.plan.Claims {
-		return false // nobody is there
+	if node > 0 && (!t.plan.Claims || t.claims.gangWaits()) {
+		return false // nobody is there, or slots of the node may be held for a gang
 	}
 	for id, j := range t.jobs { // any: the order does not matter
 		if j.ready && !t.full(j.Share, queue) && t.hasUnits(j, id) && t.admits(id, queue, node) {
@@ -183,7 +198,7 @@ func (t *truth) hasJob(queue, node int) bool {
 // hasUnits says whether a job may have its units. Where users share them, units may be kept for others for a time.
 func (t *truth) hasUnits(j *jobTruth, id int64) bool {
 	need := t.needs(j, id)
-	return need == 0 || !t.plan.ByUser && t.units+need <= t.site.Units
+	return need == 0 || !t.plan.ByUser && t.units+need <= t.all()
 }
 
 // recount holds what the machine of the log has of all this against the model.

@@ -38,11 +38,14 @@ func (w *world) do(d Deed) {
 	case ScaleAway:
 		w.scaleAway(d)
 	case Adopt:
-		if w.plan.Later == nil {
-			return
+		if w.plan.Later != nil && w.tables.away == 0 {
+			w.applyLater(d.Host)
 		}
-		w.say("version 2 of the site is applied")
-		w.write(&rowTruth{entries: []entry.Entry{entry.Adopted{Number: 2}}}, d.Host)
+	case Cap:
+		if w.plan.Units > 0 && w.tables.away == 0 {
+			w.say("there are %d units", d.Units)
+			w.write(&rowTruth{entries: []entry.Entry{entry.Capped{Capacities: []entry.Capacity{{Name: licence, Units: d.Units}}}}}, d.Host)
+		}
 	case Err:
 		r := &rowTruth{wrong: true, entries: []entry.Entry{entry.Started{Job: 1 << 40, Attempt: 1}}}
 		if w.jobs++; d.Jobs > 0 { // the first entry is right
@@ -73,6 +76,7 @@ func (w *world) enqueue(d Deed) {
 	w.write(first, d.Host)
 	if w.drawn.IntN(2) == 0 {
 		w.after(upTo(w.delays, 20*time.Millisecond), func() {
+			e.Share = w.shareOf(task, e.Share)
 			second := &rowTruth{task: task, entries: []entry.Entry{jobs(1 + d.Jobs/2)}}
 			if first.there(w) { // as a transaction sees it that locks the task
 				second.entries = append(c.of(e), second.entries...)
@@ -84,18 +88,50 @@ func (w *world) enqueue(d Deed) {
 
 // move gives jobs of a task to another share.
 func (w *world) move(d Deed) {
-	if r := w.truth.rangeOf(1 + w.drawn.Int64N(max(1, w.jobs))); r != nil {
-		e := entry.Moved{Task: r.Task, Low: r.Task, High: w.jobs, From: shares.ShareID(d.From), Share: shares.ShareID(d.Share), Place: int64(w.drawn.IntN(3)), Running: d.Running}
-		if w.drawn.IntN(2) == 0 { // some of them
-			e.High = e.Low + w.drawn.Int64N(4)
+	r := w.truth.rangeOf(1 + w.drawn.Int64N(max(1, w.jobs)))
+	if r == nil || w.tables.away > 0 || w.unwritten > 0 { // who does it sees all jobs of the task
+		return
+	}
+	e := entry.Moved{Task: r.Task, Low: r.Task, High: w.jobs, From: shares.ShareID(d.From), Share: shares.ShareID(d.Share), Place: int64(w.drawn.IntN(3)), Running: d.Running}
+	some := w.drawn.IntN(2) == 0 && !w.plan.Claims // who starts together is of one share
+	if some {
+		e.High = e.Low + w.drawn.Int64N(4)
+	}
+	w.say("move: %+v", e)
+	w.write(&rowTruth{task: r.Task, entries: []entry.Entry{e}, moves: !some}, d.Host)
+}
+
+// shareOf is the share of a task whose first jobs are written: by the moves of all of it since then.
+func (w *world) shareOf(task int64, share shares.ShareID) shares.ShareID {
+	for _, r := range w.rowsThere() {
+		if r.task == task && r.moves {
+			if m := r.entries[0].(entry.Moved); m.From == 0 || m.From == share {
+				share = m.Share
+			}
 		}
-		w.say("move: %+v", e)
-		w.write(&rowTruth{task: r.Task, entries: []entry.Entry{e}}, d.Host)
+	}
+	return share
+}
+
+// applyLater applies the second version of the site.
+func (w *world) applyLater(host int) {
+	w.say("version 2 of the site is applied")
+	w.adopting = &rowTruth{entries: []entry.Entry{entry.Adopted{Number: 2}}}
+	w.write(w.adopting, host)
+}
+
+// relent has all that people withheld be there in the end.
+func (w *world) relent() {
+	if w.plan.Later != nil && !w.adopting.there(w) {
+		w.applyLater(-1)
+	}
+	if w.plan.Units > 0 {
+		w.write(&rowTruth{entries: []entry.Entry{entry.Capped{}}}, -1)
 	}
 }
 
 // there says whether the row was written, and no failover lost it.
-func (r *rowTruth) there(w *world) bool { return r.id > 0 && w.tables.Log.RowFate(r.id).Is }
+func (r *rowTruth) there(w *world) bool { return r != nil && r.id > 0 && w.tables.Log.RowFate(r.id).Is }
 
 // write commits a row of the outbox as soon as the database is there, and tells a daemon now and then.
 func (w *world) write(r *rowTruth, host int) {
@@ -107,6 +143,7 @@ func (w *world) write(r *rowTruth, host int) {
 		})
 		return
 	}
+	w.missing(r.entries)
 	id := w.tables.Log.Write(r.entries...)
 	r.id, w.truth.rows[id] = id, r
 	w.say("row %d is written: %v", id, r.entries)

@@ -54,6 +54,7 @@ const (
 	Move      Verb = "move"  // jobs of a task to another share
 	ScaleAway Verb = "scale" // a claim, with the jobs that hold it
 	Adopt     Verb = "adopt" // the second version of the site
+	Cap       Verb = "cap"   // how many units there are, whatever the site says
 )
 
 // Deed is something that is written for the log.
@@ -64,7 +65,7 @@ type Deed struct {
 	Host int // that is told; -1: any
 
 	Share   int   // of the jobs, or to which they move; 0: the first
-	Units   int64 // of the resource that each job asks for
+	Units   int64 // of the resource that each job asks for, or that there are
 	User    int   // for whom
 	Claim   Claiming
 	From    int  // a move is of jobs of this share; 0: of all of the task
@@ -80,6 +81,8 @@ type Claiming struct {
 	Sharers int           // that hold it at a time; 0: any number
 	Linger  time.Duration // how long it stays where it is while nobody holds it
 	Units   int64         // of the resource, once for all
+	Gang    bool          // they start together
+	Late    int           // the template comes with the second version of the site, which has several by number; 0: it is there
 }
 
 // Habit is how a pilot behaves.

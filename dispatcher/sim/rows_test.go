@@ -14,6 +14,7 @@ type rowTruth struct {
 	task    int64
 	entries []entry.Entry
 	wrong   bool // it cannot be applied
+	moves   bool // it moves all jobs of its task
 	taken   int  // by batches of the log
 }
 
@@ -57,7 +58,7 @@ func (t *truth) rowsOf(b entry.Batch) {
 // ofOthers says whether an entry comes by rows only, but for the first batch. Kills do too, and orders to end come of them.
 func ofOthers(e entry.Entry) bool {
 	switch e.(type) {
-	case entry.Enqueued, entry.Moved, entry.Claimed, entry.Joined, entry.Unclaimed, entry.Adopted:
+	case entry.Enqueued, entry.Moved, entry.Claimed, entry.Joined, entry.Unclaimed, entry.Adopted, entry.Capped:
 		return true
 	}
 	return false
@@ -66,7 +67,7 @@ func ofOthers(e entry.Entry) bool {
 // contains says whether an entry is among others. A version of the site is known by its number.
 func contains(all []entry.Entry, e entry.Entry) bool {
 	switch e := e.(type) {
-	case entry.Claimed, entry.Joined: // with lists and maps in them
+	case entry.Claimed, entry.Joined, entry.Capped: // with lists and maps in them
 		return slices.ContainsFunc(all, func(o entry.Entry) bool { return reflect.DeepEqual(o, e) })
 	case entry.Adopted:
 		return slices.ContainsFunc(all, func(o entry.Entry) bool { a, ok := o.(entry.Adopted); return ok && a.Number == e.Number })

@@ -35,7 +35,12 @@ const (
 var users = [2]string{"u", "v"}
 
 // shapeOf is the shape of jobs that ask for so many units, for a user.
-func shapeOf(units int64, user int) int32 { return 1 + int32(units) + 10*int32(user) }
+func shapeOf(units int64, user int) int32 {
+	if units == 0 {
+		return 1
+	}
+	return 1 + int32(units) + 10*int32(user)
+}
 
 // unitsOf are the units that a job of a shape asks for.
 func unitsOf(shape int32) int64 { return int64(shape-1) % 10 }
@@ -115,6 +120,21 @@ func (s *Site) version(number int64, byUser bool) *shares.Version {
 	return v
 }
 
+// template is that of a group's claims.
+func (c *Claiming) template() shares.ClaimTemplate {
+	t := shares.ClaimTemplate{Name: "group", Node: c.Node, MaxSharers: c.Sharers, Linger: c.Linger, Gang: c.Gang}
+	if c.Late > 0 {
+		t.Name = fmt.Sprintf("late %d", c.Late)
+	}
+	if c.Devices > 0 {
+		t.Devices = map[string]int{"gpu": c.Devices}
+	}
+	if c.Units > 0 {
+		t.Resources = map[string]int64{licence: c.Units}
+	}
+	return t
+}
+
 func queueName(queue int) string { return fmt.Sprintf("q%d", queue) }
 
 // poolOf is the pool of a queue: each is alone in its own.
@@ -124,7 +144,13 @@ func poolOf(queue int) string { return fmt.Sprintf("p%d", queue) }
 func (p *Plan) versions() []*shares.Version {
 	all := []*shares.Version{p.Site.version(1, p.ByUser)}
 	if p.Later != nil {
-		all = append(all, p.Later.version(2, p.ByUser))
+		later := p.Later.version(2, p.ByUser)
+		for i := range p.Deeds {
+			if c := &p.Deeds[i].Claim; c.Late > 0 {
+				later.ClaimTemplates = append(later.ClaimTemplates, c.template())
+			}
+		}
+		all = append(all, later)
 	}
 	return all
 }
@@ -166,6 +192,12 @@ func (p *Plan) enrich(r *rand.Rand) {
 			p.drawJobs(r, d)
 		}
 	}
+	p.drawTrouble(r, n)
+}
+
+// drawTrouble draws what people do while jobs run.
+func (p *Plan) drawTrouble(r *rand.Rand, n int) {
+	tree, units, claims := len(p.Shares) > 0, p.Units > 0, p.Claims
 	for range r.IntN(4) {
 		if tree {
 			p.Deeds = append(p.Deeds, Deed{Verb: Move, At: upTo(r, p.Span), Share: 1 + r.IntN(n), From: r.IntN(n+1) * r.IntN(2), Running: r.IntN(2) == 0, Host: -1})
@@ -173,6 +205,9 @@ func (p *Plan) enrich(r *rand.Rand) {
 	}
 	if claims && r.IntN(2) == 0 {
 		p.Deeds = append(p.Deeds, Deed{Verb: ScaleAway, At: upTo(r, p.Span), Host: -1})
+	}
+	if units && r.IntN(3) == 0 {
+		p.Deeds = append(p.Deeds, Deed{Verb: Cap, At: upTo(r, p.Span), Units: r.Int64N(3), Host: -1})
 	}
 	if (tree || units || claims) && r.IntN(3) == 0 {
 		p.Later = &Site{}
@@ -186,6 +221,32 @@ func (p *Plan) enrich(r *rand.Rand) {
 			p.Later.Units = mostUnits + r.Int64N(3)
 		}
 		p.Deeds = append(p.Deeds, Deed{Verb: Adopt, At: upTo(r, p.Span), Host: -1})
+		for i := range p.Deeds {
+			if c := &p.Deeds[i].Claim; c.Group > 0 && r.IntN(4) == 0 {
+				c.Late = i + 1
+			}
+		}
+	}
+	if claims && r.IntN(3) == 0 {
+		p.drawGangs(r)
+	}
+}
+
+// drawGangs has jobs of some claims start together, where limits let two of them.
+func (p *Plan) drawGangs(r *rand.Rand) {
+	p.each(func(s *Site) {
+		s.Slots[1] = 0
+		s.Shares = slices.Clone(s.Shares)
+		for i := range s.Shares {
+			s.Shares[i].Max += min(1, s.Shares[i].Max)
+		}
+		s.Group.Max += min(1, s.Group.Max)
+	})
+	for i := range p.Deeds {
+		if d := &p.Deeds[i]; d.Claim.Group > 0 && r.IntN(3) > 0 {
+			d.Claim.Gang, d.Claim.Group, d.Claim.Node, d.Claim.Sharers = true, 2, true, 0
+			d.Units = min(d.Units, mostUnits/2-d.Claim.Units)
+		}
 	}
 }
 
@@ -232,7 +293,10 @@ var parts = map[string]func(*Plan){
 		}
 		p.eachDeed(func(d *Deed) { d.Claim = Claiming{} })
 	},
-	"later": func(p *Plan) { p.Later = nil },
+	"later": func(p *Plan) {
+		p.Later = nil
+		p.eachDeed(func(d *Deed) { d.Claim.Late = 0 })
+	},
 }
 
 // has says whether a plan has a part.

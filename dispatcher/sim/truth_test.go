@@ -197,6 +197,9 @@ func (t *truth) apply(b entry.Batch) {
 	t.order = asksOf(b)
 	byPilot := map[string]bool{}
 	for _, e := range b.Entries {
+		if _, of := e.(entry.Took); !of && entry.KindOf(e) != entry.KindGranted {
+			t.together()
+		}
 		switch e := e.(type) {
 		case entry.Enqueued:
 			t.enqueued(e)
@@ -230,6 +233,7 @@ func (t *truth) apply(b entry.Batch) {
 			t.other(e)
 		}
 	}
+	t.together()
 	if err := advance(t.machine, b); err != nil { // last: what is wrong with it was said by then
 		t.violate("batch %d does not fit the machine: %v", b.Seq, err)
 	}

@@ -33,6 +33,21 @@ var heldVariants = []variant{
 	{"units-of-claims-are-free", "", claimed(func(t *shares.ClaimTemplate) { t.Resources = nil })},
 	{"claim-on-two-nodes", "", claimed(func(t *shares.ClaimTemplate) { t.Node = false })},
 	{"claim-of-too-many", "", claimed(func(t *shares.ClaimTemplate) { t.MaxSharers = 0 })},
+	{"half-a-gang", "", claimed(func(t *shares.ClaimTemplate) { t.Gang = false })},
+	{"template-that-is-not-there", "", rewritten(func(e entry.Entry) entry.Entry {
+		c, ok := e.(entry.Claimed)
+		if ok {
+			c.Missing = false
+			return c
+		}
+		return e
+	})},
+	{"capacity-not-lowered", "", rewritten(func(e entry.Entry) entry.Entry {
+		if _, ok := e.(entry.Capped); ok {
+			return nil
+		}
+		return e
+	})},
 	{"claim-lingers-on", "", claimed(func(t *shares.ClaimTemplate) { t.Linger = forever })},
 	{"devices-not-taken", "", machines(func(m lease.Machine) lease.Machine {
 		return &generous{Machine: m, needs: map[int64]int{}, of: map[int64][]int64{}, bound: map[int64]bool{}}
@@ -77,6 +92,7 @@ var heldVariants = []variant{
 var heldWanted = map[string]string{
 	"weights-ignored": "short of its target", "max-ignored": "holds as much as it may", "version-ignored": "",
 	"units-of-each-queue": "units, and", "start-forgets-units": "units, and", "units-of-claims-are-free": "units, and",
+	"half-a-gang": "with the others or not at all", "template-that-is-not-there": "no template", "capacity-not-lowered": "units, and",
 	"claim-on-two-nodes": "others hold it at", "claim-of-too-many": "hold of", "claim-lingers-on": "the machine has claim",
 	"devices-not-taken": "which claim", "claim-outlives-its-group": "the machine has claim", "claim-not-joined": "claim",
 	"move-of-all": "is granted at place", "move-of-none": "is granted at place", "move-without-leases": "leases of share",

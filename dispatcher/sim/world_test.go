@@ -46,7 +46,7 @@ type Wiring struct {
 // Default is the wiring of what is under test.
 func Default() Wiring {
 	return Wiring{
-		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{}) },
+		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{GangHold: 2 * time.Second}) },
 		Core:    func(cfg lease.Config) Core { return lease.New(cfg) },
 		Append: func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
@@ -78,14 +78,15 @@ type world struct {
 	delays *rand.Rand
 	drawn  *rand.Rand // ids, nonces
 
-	tables Tables
-	truth  *truth
-	hosts  []*host
-	pilots []*pilot
-	net    network
-	jobs   int64          // announced or about to be
-	nClaim int64          // claims that there were
-	scaled map[int64]bool // claims that were scaled away
+	tables   Tables
+	truth    *truth
+	hosts    []*host
+	pilots   []*pilot
+	net      network
+	jobs     int64          // announced or about to be
+	adopting *rowTruth      // the second version of the site; nil: nobody has applied it
+	nClaim   int64          // claims that there were
+	scaled   map[int64]bool // claims that were scaled away
 
 	unwritten int // rows that wait for the database
 	daemons   int64
@@ -240,15 +241,16 @@ func (w *world) heal() {
 		h.resume()
 	}
 	w.tables.away, w.tables.disk, w.tables.doubt, w.tables.stuck = 0, 0, 0, 0
+	w.relent()
 	for _, p := range w.pilots {
 		p.healthy = true
 	}
-	nodes := 1
+	nodes, most := 1, 1
 	if w.plan.Claims {
-		nodes = len(nodesOf)
+		nodes, most = len(nodesOf), 3
 	}
 	for i := range 2 * nodes { // whoever died is replaced: all that is ready can run
-		p := &pilot{world: w, no: 1000 + i, Habit: Habit{Queue: i % 2, Most: 1, Run: 100 * time.Millisecond, Request: true, Node: i / 2}, healthy: true,
+		p := &pilot{world: w, no: 1000 + i, Habit: Habit{Queue: i % 2, Most: most, Run: 100 * time.Millisecond, Request: true, Node: i / 2}, healthy: true,
 			random: stream(w.plan.Seed, 1000+uint64(i))}
 		w.pilots = append(w.pilots, p)
 		w.after(0, p.pull)
