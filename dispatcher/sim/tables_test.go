@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/ledgertest"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Tables is the database: the log, and how far it is folded. Its tables are the log replayed up to there.
@@ -15,6 +16,7 @@ type Tables struct {
 	Log    *ledgertest.Memory
 	Folded int64
 
+	sites    []*shares.Version
 	new      func() lease.Machine
 	complete func([]entry.Batch)
 	away     int // faults that keep it away

@@ -43,15 +43,18 @@ type Wiring struct {
 	Replays bool // decisions are made again at the end, by a machine
 }
 
+// config is that of machines.
+var config = machine.Config{GangHold: 2 * time.Second}
+
 // Default is the wiring of what is under test.
 func Default() Wiring {
 	return Wiring{
-		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{GangHold: 2 * time.Second}) },
+		Machine: func([2]int) lease.Machine { return machine.New(config) },
 		Core:    func(cfg lease.Config) Core { return lease.New(cfg) },
 		Append: func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		},
-		Reload:  func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
+		Reload:  (*Tables).started,
 		Replays: true,
 	}
 }
@@ -182,7 +185,7 @@ func Run(p Plan, wiring Wiring, told io.Writer) Result {
 	}
 	w := &world{plan: p, sites: p.versions(), scaled: map[int64]bool{}, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
 	w.net = network{loss: p.Loss, twice: p.Twice}
-	w.tables = Tables{Log: &ledgertest.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
+	w.tables = Tables{sites: w.sites, Log: &ledgertest.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
 	w.truth = newTruth(w)
 	for i := range p.Daemons {
 		h := &host{world: w, no: i, rate: 1 + drift*(2*w.drawn.Float64()-1)}
