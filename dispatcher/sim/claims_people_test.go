@@ -34,6 +34,9 @@ func (c *claiming) of(jobs entry.Enqueued) (entries []entry.Entry) {
 		node := shares.ClaimTemplate{Name: "all", Node: c.Node, Linger: c.Linger}
 		entries = append(entries, c.claimed(&c.all, node, jobs.Jobs()))
 	}
+	if c.Outside {
+		entries = append(entries, entry.Claimed{Claim: disk, Key: "disk", Missing: true, Template: shares.ClaimTemplate{Name: "disk"}})
+	}
 	for low := jobs.Low; low <= jobs.High; {
 		if c.room == 0 || c.scaled[c.group] {
 			c.group, c.room = 0, c.Group
@@ -43,6 +46,9 @@ func (c *claiming) of(jobs entry.Enqueued) (entries []entry.Entry) {
 		joined := entry.Joined{Task: c.task, Low: low, High: high, Claims: []int64{c.group}}
 		if c.All {
 			joined.Claims = append(joined.Claims, c.all)
+		}
+		if c.Outside {
+			joined.Claims = append(joined.Claims, disk)
 		}
 		entries = append(entries, joined)
 		c.room -= int(high - low + 1)
@@ -78,7 +84,7 @@ func (w *world) scaleAway(d Deed) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.truth.claims.by)) {
 		c := w.truth.claims.by[id]
-		if c.made.Template.Name == "all" || w.scaled[id] {
+		if c.made.Template.Name == "all" || c.made.Outside() || w.scaled[id] {
 			continue
 		}
 		w.say("scale claim %d away", id)

@@ -40,6 +40,7 @@ type claimTruth struct {
 	devices []string
 	holders map[int64]bool // jobs
 	since   time.Time      // nobody holds it
+	deleted bool           // people made it, and want it no more
 }
 
 // device is one of a node.
@@ -50,7 +51,9 @@ type device struct {
 }
 
 // local says whether all who hold the claim are on one node.
-func (c *claimTruth) local() bool { return c.made.Template.Node || len(c.made.Template.Devices) > 0 }
+func (c *claimTruth) local() bool {
+	return c.made.Template.Node || len(c.made.Template.Devices) > 0 || c.made.Outside() && c.made.Node != ""
+}
 
 func (c *claimTruth) units() int64 { return c.made.Template.Resources[licence] }
 
@@ -58,6 +61,10 @@ func (c *claimTruth) gpus() int { return c.made.Template.Devices["gpu"] }
 
 // claimed makes a claim, or has more jobs hold it.
 func (t *truth) claimed(e entry.Claimed) {
+	if e.Outside() {
+		t.madeOutside(e)
+		return
+	}
 	c := t.claims.by[e.Claim]
 	if c == nil {
 		if c = (&claimTruth{made: e, holders: map[int64]bool{}}); e.Template.Gang {
@@ -76,7 +83,9 @@ func (t *truth) joined(e entry.Joined) {
 				t.violate("job %d joins claim %d, which is over", id, claim)
 				continue
 			}
-			t.claims.of[id] = append(t.claims.of[id], c)
+			if t.claims.of[id] = append(t.claims.of[id], c); c.made.Outside() {
+				c.jobs++
+			}
 		}
 	}
 }
@@ -122,6 +131,13 @@ func (t *truth) bind(c *claimTruth, l *leaseTruth, devices []string) (left []str
 	if n < c.gpus() || c.local() && l.Node == "" {
 		t.violate("claim %d is bound at node %q with %v, and needs %d devices", c.made.Claim, l.Node, c.devices, c.gpus())
 	}
+	t.takeDevices(c)
+	t.units += c.units()
+	return devices[n:]
+}
+
+// takeDevices has a claim have its devices.
+func (t *truth) takeDevices(c *claimTruth) {
 	for _, d := range c.devices {
 		at := device{c.queue, c.node, d}
 		if of := t.claims.taken[at]; of != 0 {
@@ -132,18 +148,24 @@ func (t *truth) bind(c *claimTruth, l *leaseTruth, devices []string) (left []str
 			t.violate("claim %d takes %+v, which is nowhere", c.made.Claim, at)
 		}
 	}
-	t.units += c.units()
-	return devices[n:]
+}
+
+func (t *truth) freeDevices(c *claimTruth) {
+	for _, d := range c.devices {
+		delete(t.claims.taken, device{c.queue, c.node, d})
+	}
 }
 
 // leave has a job hold its claims no more.
 func (t *truth) leave(job int64, e *entry.Ended) {
 	for _, c := range t.claims.of[job] {
 		delete(c.holders, job)
-		if e.Next.Final() || c.state == draining {
+		if e.Next.Final() || c.state == draining && !c.made.Outside() {
 			c.jobs--
 		}
 		switch {
+		case c.made.Outside():
+			t.goneOutside(c)
 		case len(c.holders) > 0:
 		case c.state == draining || c.jobs == 0 || e.Outcome == entry.Lost || c.made.Template.Linger <= 0:
 			t.unbind(c)
@@ -159,10 +181,12 @@ func (t *truth) leave(job int64, e *entry.Ended) {
 // drop has a job that is not held by anybody be over.
 func (t *truth) drop(job int64) {
 	for _, c := range t.claims.of[job] {
-		if c.state != pending && c.state != bound {
+		if c.state != pending && c.state != bound && !c.made.Outside() {
 			continue // it went with the claim
 		}
-		if c.jobs--; c.jobs == 0 {
+		if c.jobs--; c.made.Outside() {
+			t.goneOutside(c)
+		} else if c.jobs == 0 {
 			t.unbind(c)
 		}
 	}
@@ -174,6 +198,9 @@ func (t *truth) unclaimed(claim int64) {
 	c := t.claims.by[claim]
 	switch {
 	case c == nil:
+	case c.made.Outside():
+		c.state, c.deleted = draining, true
+		t.goneOutside(c)
 	case len(c.holders) == 0:
 		c.jobs = 0
 		t.unbind(c)
@@ -184,9 +211,7 @@ func (t *truth) unclaimed(claim int64) {
 
 // unbind gives back what a claim has. It is over when no job is left for it.
 func (t *truth) unbind(c *claimTruth) {
-	for _, d := range c.devices {
-		delete(t.claims.taken, device{c.queue, c.node, d})
-	}
+	t.freeDevices(c)
 	if c.state != pending {
 		t.units -= c.units()
 	}
@@ -270,7 +295,7 @@ func (t *truth) recountClaims(v *machine.View) {
 			case c == nil && states[m.State] == released: // of jobs that are killed next
 			case c == nil:
 				t.violate("the machine has claim %d, which is over: %+v", m.ID, m.Claim)
-			case states[m.State] != c.state || m.Sharers != len(c.holders) || m.Jobs != c.jobs || !slices.Equal(m.Devices, c.devices) || c.state == bound && c.local() && m.Place.Node != c.node:
+			case states[m.State] != c.state || m.Sharers != len(c.holders) || m.Jobs != c.jobs && !m.External || !slices.Equal(m.Devices, c.devices) || c.state == bound && c.local() && m.Place.Node != c.node:
 				t.violate("the machine has claim %d as %+v, the log as %+v", m.ID, m.Claim, *c)
 			}
 		}

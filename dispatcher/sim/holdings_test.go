@@ -236,7 +236,7 @@ func (t *truth) recount() {
 // lingered has claims be nowhere that nobody has held for long.
 func (t *truth) lingered(now time.Time) {
 	for _, id := range slices.Sorted(maps.Keys(t.claims.by)) {
-		if c := t.claims.by[id]; c.state == bound && len(c.holders) == 0 && !now.Before(c.since.Add(c.made.Template.Linger)) {
+		if c := t.claims.by[id]; c.state == bound && len(c.holders) == 0 && !c.made.Outside() && !now.Before(c.since.Add(c.made.Template.Linger)) {
 			t.unbind(c)
 		}
 	}

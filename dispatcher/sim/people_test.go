@@ -41,6 +41,14 @@ func (w *world) do(d Deed) {
 		if w.plan.Later != nil && w.tables.away == 0 {
 			w.applyLater(d.Host)
 		}
+	case Make, Delete:
+		switch {
+		case !w.plan.Claims:
+		case d.Verb == Make:
+			w.makeDisk(d)
+		default:
+			w.deleteDisk(d)
+		}
 	case Cap:
 		if w.plan.Units > 0 && w.tables.away == 0 {
 			w.say("there are %d units", d.Units)
@@ -128,6 +136,7 @@ func (w *world) relent() {
 	if w.plan.Units > 0 {
 		w.write(&rowTruth{entries: []entry.Entry{entry.Capped{}}}, -1)
 	}
+	w.insist()
 }
 
 // there says whether the row was written, and no failover lost it.
@@ -144,6 +153,7 @@ func (w *world) write(r *rowTruth, host int) {
 		return
 	}
 	w.missing(r.entries)
+	r.entries = w.waitsForDisk(r.entries)
 	id := w.tables.Log.Write(r.entries...)
 	r.id, w.truth.rows[id] = id, r
 	w.say("row %d is written: %v", id, r.entries)

@@ -54,7 +54,9 @@ const (
 	Move      Verb = "move"  // jobs of a task to another share
 	ScaleAway Verb = "scale" // a claim, with the jobs that hold it
 	Adopt     Verb = "adopt" // the second version of the site
-	Cap       Verb = "cap"   // how many units there are, whatever the site says
+	Make      Verb = "make"  // a claim of people
+	Delete    Verb = "delete"
+	Cap       Verb = "cap" // how many units there are, whatever the site says
 )
 
 // Deed is something that is written for the log.
@@ -81,6 +83,7 @@ type Claiming struct {
 	Sharers int           // that hold it at a time; 0: any number
 	Linger  time.Duration // how long it stays where it is while nobody holds it
 	Units   int64         // of the resource, once for all
+	Outside bool          // they hold one that people make, too
 	Gang    bool          // they start together
 	Late    int           // the template comes with the second version of the site, which has several by number; 0: it is there
 }

@@ -15,14 +15,15 @@ import (
 func (t *Tables) started(host int) lease.Reloaded {
 	r := t.Machine(t.Folded)
 	if m, ok := r.Machine.(*machine.Machine); ok && r.Err == nil && (int(t.Folded)+host)%2 == 0 && m.Site().Number > 0 {
-		r.Machine, r.Err = t.restored(m)
+		r.Machine, r.Err = t.restored(m, func(*machine.Checkpoint) {})
 	}
 	return r
 }
 
-// restored is a machine that is made of what another one knows.
-func (t *Tables) restored(m *machine.Machine) (*machine.Machine, error) {
+// restored is a machine that is made of what another one knows, but for what lack takes away.
+func (t *Tables) restored(m *machine.Machine, lack func(*machine.Checkpoint)) (*machine.Machine, error) {
 	c := m.Checkpoint()
+	lack(&c)
 	byID := func(a, b entry.Shaped) int { return cmp.Compare(a.Shape, b.Shape) }
 	r, err := machine.Restore(config, c, *t.sites[c.Version-1], slices.SortedFunc(m.Shapes(), byID))
 	if err != nil {

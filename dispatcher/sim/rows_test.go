@@ -14,6 +14,7 @@ type rowTruth struct {
 	task    int64
 	entries []entry.Entry
 	wrong   bool // it cannot be applied
+	maybe   bool // it may be refused
 	moves   bool // it moves all jobs of its task
 	taken   int  // by batches of the log
 }
@@ -84,7 +85,7 @@ func (t *truth) settleRows() {
 			if r.taken > 0 {
 				t.violate("row %d is in the log, and was refused or lost: %+v", id, fate)
 			}
-			if fate.Is && !r.wrong {
+			if fate.Is && !r.wrong && !r.maybe {
 				t.violate("row %d was refused: %s", id, fate.Refused)
 			}
 		case r.taken != 1:

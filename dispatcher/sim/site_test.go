@@ -230,6 +230,9 @@ func (p *Plan) drawTrouble(r *rand.Rand, n int) {
 	if claims && r.IntN(3) == 0 {
 		p.drawGangs(r)
 	}
+	if claims && r.IntN(3) == 0 {
+		p.drawOutside(r)
+	}
 }
 
 // drawGangs has jobs of some claims start together, where limits let two of them.
@@ -272,6 +275,20 @@ func (p *Plan) drawJobs(r *rand.Rand, d *Deed) {
 	d.Claim.Linger = []time.Duration{0, time.Second, 3 * time.Second}[r.IntN(3)]
 	if p.Units > 0 && r.IntN(2) == 0 { // with those of the job itself they are mostUnits at the most
 		d.Claim.Units, d.Units = 1, min(d.Units, mostUnits-1)
+	}
+}
+
+// drawOutside has some jobs hold a claim that people make, delete and make again.
+func (p *Plan) drawOutside(r *rand.Rand) {
+	for i := range p.Deeds {
+		if c := &p.Deeds[i].Claim; c.Group > 0 && !c.Gang {
+			c.Outside = r.IntN(2) == 0
+		}
+	}
+	for range r.IntN(5) {
+		d := Deed{Verb: []Verb{Make, Delete}[r.IntN(2)], At: upTo(r, p.Span), Jobs: r.IntN(6), Host: -1}
+		d.Claim.Sharers, d.Claim.Devices = r.IntN(3), r.IntN(2)
+		p.Deeds = append(p.Deeds, d)
 	}
 }
 

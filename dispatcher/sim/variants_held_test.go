@@ -6,6 +6,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/running"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -48,6 +49,22 @@ var heldVariants = []variant{
 		}
 		return e
 	})},
+	{"claim-of-people-is-anywhere", "", rewritten(func(e entry.Entry) entry.Entry {
+		c, ok := e.(entry.Claimed)
+		if ok && c.Outside() {
+			c.Node, c.Devices = "", nil
+			return c
+		}
+		return e
+	})},
+	{"deleted-claim-is-held", "", rewritten(func(e entry.Entry) entry.Entry {
+		if u, ok := e.(entry.Unclaimed); ok && u.Claim == disk {
+			return nil
+		}
+		return e
+	})},
+	{"start-without-claims", "", startWithout(func(c *machine.Checkpoint) { c.Claims = nil })},
+	{"start-without-homes", "", startWithout(func(c *machine.Checkpoint) { c.Leases = running.Saved{} })},
 	{"claim-lingers-on", "", claimed(func(t *shares.ClaimTemplate) { t.Linger = forever })},
 	{"devices-not-taken", "", machines(func(m lease.Machine) lease.Machine {
 		return &generous{Machine: m, needs: map[int64]int{}, of: map[int64][]int64{}, bound: map[int64]bool{}}
@@ -93,6 +110,7 @@ var heldWanted = map[string]string{
 	"weights-ignored": "short of its target", "max-ignored": "holds as much as it may", "version-ignored": "",
 	"units-of-each-queue": "units, and", "start-forgets-units": "units, and", "units-of-claims-are-free": "units, and",
 	"half-a-gang": "with the others or not at all", "template-that-is-not-there": "no template", "capacity-not-lowered": "units, and",
+	"claim-of-people-is-anywhere": "claim 1073741824", "deleted-claim-is-held": "claim 1073741824", "start-without-claims": "another state", "start-without-homes": "another state",
 	"claim-on-two-nodes": "others hold it at", "claim-of-too-many": "hold of", "claim-lingers-on": "the machine has claim",
 	"devices-not-taken": "which claim", "claim-outlives-its-group": "the machine has claim", "claim-not-joined": "claim",
 	"move-of-all": "is granted at place", "move-of-none": "is granted at place", "move-without-leases": "leases of share",
@@ -144,6 +162,21 @@ func claimed(change func(t *shares.ClaimTemplate)) func(*Wiring) {
 		}
 		return e
 	})
+}
+
+// startWithout has daemons start with tables that lack something.
+func startWithout(lack func(c *machine.Checkpoint)) func(*Wiring) {
+	return func(w *Wiring) {
+		w.Reload = func(t *Tables, _ int) lease.Reloaded {
+			r := t.Machine(t.Folded)
+			if m := r.Machine.(*machine.Machine); r.Err == nil && m.Site().Number > 0 {
+				if made, err := t.restored(m, lack); err == nil {
+					r.Machine = made
+				}
+			}
+			return r
+		}
+	}
 }
 
 // forgetUnits has a daemon that starts not count the units of the jobs that were there before. That its state is another one is not looked at.
