@@ -99,7 +99,7 @@ func (n *Node) take(e Event) {
 		n.written()
 	case Folded:
 		if n.replica != nil {
-			n.replica.recent.folded(e.Seq)
+			n.replica.recent.folded(min(e.Seq, n.replica.tip.seq)) // a wish that is not known yet may have the seq of ends that are to come
 		}
 	case Received:
 		n.received(e)

@@ -140,3 +140,36 @@ func TestNodeRestsWhileItReads(t *testing.T) {
 	}
 	rests("it reads", effects)
 }
+
+// The seq of what is decided behind a flight may be that of a wish by now. The tables that have the wish do not have the ends that are to come:
+// one that is said again is answered as it was.
+func TestFoldedWish(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 2, 2, nil)
+	a := pullAsk(0)
+	a.Pull.Most, a.Pull.Slot.Cores = 2, 2
+	call := s.ask(a)
+	s.settle()
+	leases := s.answered(call, Done).Leases
+	if len(leases) != 2 {
+		t.Fatalf("%d leases, want 2", len(leases))
+	}
+	finish := func(i int) Ask { return Ask{Finish: []End{{Key: keyOf(leases[i]), Outcome: entry.Finished}}} }
+	s.ask(finish(0))
+	s.ask(finish(1)) // with the next batch
+	flight := s.append.Batch
+	if _, err := s.log.Append(t.Context(), flight); err != nil {
+		t.Fatal(err)
+	}
+	wish := entry.Batch{Seq: flight.Seq + 1, After: flight.ID, ID: entry.ID{9}, By: 2, Entries: []entry.Entry{entry.Wished{By: 2}}}
+	if _, err := s.log.Append(t.Context(), wish); err != nil {
+		t.Fatal(err)
+	}
+	s.step(Folded{wish.Seq})
+	s.land(nil) // it is there, and the wish behind it
+	again := s.ask(finish(1))
+	s.settle()
+	if v := s.answered(again, Done).Verdicts; len(v) != 1 || !v[0].Is {
+		t.Errorf("the end, said again, is answered %+v", v)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/gate"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/ready"
+	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -56,13 +57,14 @@ func (m *Machine) Walltime(seconds int64) (least int64) {
 	return max(least, min(1, seconds))
 }
 
-// Claims says whether a job holds claims, and whether one of them is of a gang.
-func (m *Machine) Claims(job int64) (holds, gang bool) {
+// Claims says whether a job holds claims, whether one of them is of a gang, and whether one that is bound with the job takes units.
+func (m *Machine) Claims(job int64) (holds, gang, units bool) {
 	for _, id := range m.claims.HeldBy(job) {
 		c, _ := m.claims.Claim(id)
 		holds, gang = true, gang || c.Template.Gang
+		units = units || c.State == resource.ClaimPending && len(c.Template.Resources) > 0
 	}
-	return holds, gang
+	return holds, gang, units
 }
 
 // Ranges are the live jobs without a lease as entries that would enqueue them, in no order, with whether they wait for a rule. Those of paused

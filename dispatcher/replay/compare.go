@@ -150,7 +150,7 @@ func (c *Compare) again(t *Turn, m *machine.Machine) (now score.Outcome, why sco
 	if c.rival != nil {
 		return c.rival.decide(t, m, len(c.score.First) < c.List)
 	}
-	if _, gang := m.Claims(t.Grant.Job); gang {
+	if _, gang, _ := m.Claims(t.Grant.Job); gang {
 		return now, score.Gang
 	}
 	if !t.Known {
@@ -158,12 +158,12 @@ func (c *Compare) again(t *Turn, m *machine.Machine) (now score.Outcome, why sco
 	}
 	l := t.Look(false)
 	if l.Verdict != machine.Given {
-		if scarce(m, t.Grant.Shape) {
+		if scarce(m, &t.Grant) {
 			return now, score.Kept
 		}
 		return now, ""
 	}
-	if l.Grant.Job != t.Grant.Job && (scarce(m, t.Grant.Shape) || scarce(m, l.Grant.Shape)) {
+	if l.Grant.Job != t.Grant.Job && (scarce(m, &t.Grant) || scarce(m, &l.Grant)) {
 		return now, score.Kept
 	}
 	return outcome(m, l, t.Grant.Job), ""
@@ -179,10 +179,11 @@ func outcome(m *machine.Machine, l machine.Look, job int64) score.Outcome {
 	return o
 }
 
-// scarce says whether jobs of a shape ask for resources.
-func scarce(m *machine.Machine, shape int32) bool {
-	need, _ := m.View().Shape(shape)
-	return len(need.Resources) > 0
+// scarce says whether a grant takes units of resources: those of its job, or of claims that are bound with it.
+func scarce(m *machine.Machine, g *entry.Granted) bool {
+	need, _ := m.View().Shape(g.Shape)
+	_, _, units := m.Claims(g.Job)
+	return units || len(need.Resources) > 0
 }
 
 // start counts a start of a share at a queue.

@@ -167,7 +167,7 @@ func (r *rival) decide(t *Turn, now *machine.Machine, tell bool) (o score.Outcom
 	if len(t.Had) == 0 {
 		r.had = r.had[:0]
 	}
-	holds, gang := now.Claims(t.Grant.Job)
+	holds, gang, _ := now.Claims(t.Grant.Job)
 	switch {
 	case gang:
 		why = score.Gang
@@ -181,7 +181,7 @@ func (r *rival) decide(t *Turn, now *machine.Machine, tell bool) (o score.Outcom
 		p := t.Pull
 		p.Contests = tell
 		if l = r.machine.Look(p, r.had); l.Verdict == machine.Given {
-			if holds, _ := r.machine.Claims(l.Grant.Job); holds {
+			if holds, _, _ := r.machine.Claims(l.Grant.Job); holds {
 				why = score.Claimed
 			}
 		}

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,7 +14,9 @@ const mostUntilFound = 400
 // Each broken rule is found. A check that finds none of them is no check.
 func TestBrokenVariantsAreFound(t *testing.T) {
 	t.Parallel()
-	for _, v := range variants {
+	wanted := maps.Clone(wanted)
+	maps.Copy(wanted, heldWanted)
+	for _, v := range slices.Concat(variants, heldVariants) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			w := sound()

@@ -7,6 +7,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // host is a machine on which a daemon runs, one after the other.
@@ -48,10 +49,49 @@ func (h *host) start() {
 	h.core = h.wiring.Core(lease.Config{
 		Daemon: h.daemon, Address: "host", Draw: h.id,
 		Timing: lease.Timing{TTL: h.plan.ttl(), Grace: grace, Stopped: stopped},
-		End:    h.end, Alone: h.alone,
+		End:    h.end, Alone: h.alone, Queue: h.queueOf, Polled: polled,
 	})
 	for _, o := range h.hosts {
 		o.tellPeers()
+	}
+}
+
+// queueOf finds a queue: all versions of the site have the same.
+func (h *host) queueOf(id shares.QueueID) (shares.Queue, bool) {
+	q := h.sites[0].Queue(id)
+	return q, q.ID == id
+}
+
+// polled are the queues at which pilots pull, as the log says.
+func polled(m lease.Machine) (list []shares.QueueID) {
+	mm := inside(m)
+	if mm == nil {
+		return nil
+	}
+	v := mm.View()
+	for _, q := range v.Site.Queues {
+		if v.Queue(q.ID).Polled {
+			list = append(list, q.ID)
+		}
+	}
+	return list
+}
+
+// inside is the machine that is wrapped, or not; nil: it is another one.
+func inside(m lease.Machine) *machine.Machine {
+	for {
+		switch of := m.(type) {
+		case *machine.Machine:
+			return of
+		case *applying:
+			m = of.Machine
+		case *generous:
+			m = of.Machine
+		case *forgetful:
+			m = of.Machine
+		default:
+			return nil
+		}
 	}
 }
 

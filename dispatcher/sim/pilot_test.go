@@ -82,6 +82,9 @@ func (p *pilot) pull() {
 	if p.Request {
 		pull.Request = p.id()
 	}
+	if p.Node > 0 {
+		pull.Node, pull.Devices = nodesOf[p.Node], devicesOf
+	}
 	p.ask(pull, nil)
 }
 
@@ -115,7 +118,7 @@ func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 		switch {
 		case ok && a.Status == lease.NoJob:
 			p.seen.None++
-			p.truth.none(p.Queue, told)
+			p.truth.none(spotOf(p.Queue, p.Node), told)
 		case ok && a.Status == lease.Done:
 			p.seen.Given++
 			p.truth.given(a.Leases, before, pull, told)

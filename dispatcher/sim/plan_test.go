@@ -50,6 +50,13 @@ const (
 	Withdraw Verb = "withdraw"
 	Kill     Verb = "kill"
 	Err      Verb = "err" // write what does not follow what is in the log
+
+	Move      Verb = "move"  // jobs of a task to another share
+	ScaleAway Verb = "scale" // a claim, with the jobs that hold it
+	Adopt     Verb = "adopt" // the second version of the site
+	Make      Verb = "make"  // a claim of people
+	Delete    Verb = "delete"
+	Cap       Verb = "cap" // how many units there are, whatever the site says
 )
 
 // Deed is something that is written for the log.
@@ -58,6 +65,27 @@ type Deed struct {
 	At   time.Duration
 	Jobs int
 	Host int // that is told; -1: any
+
+	Share   int   // of the jobs, or to which they move; 0: the first
+	Units   int64 // of the resource that each job asks for, or that there are
+	User    int   // for whom
+	Claim   Claiming
+	From    int  // a move is of jobs of this share; 0: of all of the task
+	Running bool // leases move too
+}
+
+// Claiming is what claims jobs hold. The zero one is none.
+type Claiming struct {
+	Group   int           // jobs that share one
+	All     bool          // all of them share one more
+	Node    bool          // those of one run on one node
+	Devices int           // of that node
+	Sharers int           // that hold it at a time; 0: any number
+	Linger  time.Duration // how long it stays where it is while nobody holds it
+	Units   int64         // of the resource, once for all
+	Outside bool          // they hold one that people make, too
+	Gang    bool          // they start together
+	Late    int           // the template comes with the second version of the site, which has several by number; 0: it is there
 }
 
 // Habit is how a pilot behaves.
@@ -71,6 +99,7 @@ type Habit struct {
 	Dies    time.Duration // when it is gone for good; 0: never
 	Silent  time.Duration // when it stops to talk, and comes back after two TTL; 0: never
 	Again   float64       // of its pulls and ends that are said once more after the answer
+	Node    int           // where it is, see nodesOf
 }
 
 // Plan is a history to be played.
@@ -78,7 +107,10 @@ type Plan struct {
 	Seed    uint64
 	Daemons int
 	Span    time.Duration // faults end by then
-	Slots   [2]int        // of the queues; 0: no limit
+	Site                  // in force from the beginning
+	Later   *Site         // in force from Adopt on; nil: there is none
+	ByUser  bool          // units are split between users
+	Claims  bool          // jobs hold claims, and pilots are on nodes
 	Loss    float64       // of messages between daemons
 	Twice   float64       // of them
 	TTL     time.Duration // of leases; 0: ttl
@@ -113,13 +145,13 @@ func Draw(seed uint64) Plan {
 		p.Twice = 0.2 * r.Float64()
 	}
 	for range 2 + r.IntN(4) {
-		p.Deeds = append(p.Deeds, Deed{Enqueue, upTo(r, p.Span*3/4), 1 + r.IntN(5), -1})
+		p.Deeds = append(p.Deeds, Deed{Verb: Enqueue, At: upTo(r, p.Span*3/4), Jobs: 1 + r.IntN(5), Host: -1})
 	}
 	for range r.IntN(3) {
-		p.Deeds = append(p.Deeds, Deed{[]Verb{Withdraw, Kill}[r.IntN(2)], upTo(r, p.Span), 0, -1})
+		p.Deeds = append(p.Deeds, Deed{Verb: []Verb{Withdraw, Kill}[r.IntN(2)], At: upTo(r, p.Span), Host: -1})
 	}
 	if r.IntN(4) == 0 {
-		p.Deeds = append(p.Deeds, Deed{Err, upTo(r, p.Span), r.IntN(2), -1})
+		p.Deeds = append(p.Deeds, Deed{Verb: Err, At: upTo(r, p.Span), Jobs: r.IntN(2), Host: -1})
 	}
 	for range 2 + r.IntN(4) {
 		p.Habits = append(p.Habits, drawHabit(r, p.Span))
@@ -127,7 +159,7 @@ func Draw(seed uint64) Plan {
 	for range r.IntN(5) {
 		f := drawFault(r, p)
 		if p.Faults = append(p.Faults, f); r.IntN(2) == 0 { // something is asked of whom it befalls
-			p.Deeds = append(p.Deeds, Deed{Enqueue, f.At + upTo(r, min(f.For, 300*time.Millisecond)), 1 + r.IntN(3), max(0, f.Daemon)})
+			p.Deeds = append(p.Deeds, Deed{Verb: Enqueue, At: f.At + upTo(r, min(f.For, 300*time.Millisecond)), Jobs: 1 + r.IntN(3), Host: max(0, f.Daemon)})
 		}
 	}
 	for _, f := range p.Faults {
@@ -135,6 +167,7 @@ func Draw(seed uint64) Plan {
 			p.Span = max(p.Span, f.At+f.For+time.Second)
 		}
 	}
+	p.enrich(stream(seed, 5))
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }
@@ -169,6 +202,12 @@ func drawFault(r *rand.Rand, p Plan) Fault {
 // String tells the plan, a line each.
 func (p Plan) String() string {
 	s := fmt.Sprintf("seed %d: %d daemons, %v, slots %v, loss %.2f, twice %.2f\n", p.Seed, p.Daemons, p.Span, p.Slots, p.Loss, p.Twice)
+	if p.rich() {
+		s += fmt.Sprintf("  site %+v, by user %v, claims %v\n", p.Site, p.ByUser, p.Claims)
+	}
+	if p.Later != nil {
+		s += fmt.Sprintf("  then %+v\n", *p.Later)
+	}
 	for _, d := range p.Deeds {
 		s += fmt.Sprintf("  deed  %+v\n", d)
 	}

@@ -30,9 +30,9 @@ type mirror struct {
 	t    *testing.T
 	db   *pgxpool.Pool
 	log  *ledger.Table
-	site shares.Version // the only one
-	rows map[int64]bool // of the outbox of memory, that the database has or had
-	all  map[string]int // answers, by what they were
+	site []*shares.Version // by number, from 1
+	rows map[int64]bool    // of the outbox of memory, that the database has or had
+	all  map[string]int    // answers, by what they were
 }
 
 // The seeds of TestHistories, on PostgreSQL: its log takes and refuses what the log of memory does, through races, doubt and failovers; and
@@ -47,7 +47,7 @@ func TestOnPostgreSQL(t *testing.T) {
 		left--
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w, db := Default(), pgtest.Open(t)
-			m := &mirror{t, db, ledger.New(db), *w.First(p.Slots)[0].(entry.Adopted).Site, map[int64]bool{}, all}
+			m := &mirror{t, db, ledger.New(db), p.versions(), map[int64]bool{}, all}
 			m.room()
 			w.Append = m.append
 			if r := Run(p, w, nil); len(r.Wrong) > 0 {
@@ -141,7 +141,7 @@ func (m *mirror) folds(r *rand.Rand) {
 			for _, b := range batches {
 				for i, e := range b.Entries {
 					if a, ok := e.(entry.Adopted); ok {
-						a.Site = &m.site
+						a.Site = m.site[a.Number-1]
 						b.Entries[i] = a
 					}
 				}
@@ -161,7 +161,7 @@ func (m *mirror) folds(r *rand.Rand) {
 		m.t.Fatal(err)
 	}
 	advance()
-	sites := func(context.Context, int64) (shares.Version, error) { return m.site, nil }
+	sites := func(_ context.Context, n int64) (shares.Version, error) { return *m.site[n-1], nil }
 	folder := fold.New(m.db, m.log, sites)
 	for n := 1; n > 0; {
 		step, err := folder.Fold(ctx, 1+r.IntN(60))

@@ -4,26 +4,20 @@ import (
 	"context"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/shares"
 	score "github.com/divvyhq/divvy/shares/replay"
 )
 
-// replay makes all decisions of the log again: each gives the same job, but for gangs.
+// replay makes all decisions of the log again: each gives the same job, but for gangs, and where units were kept for others for a time.
 func (w *world) replay() {
 	r := replay.Reader{Log: w.tables.Log, Version: func(_ context.Context, n int64) (v shares.Version, err error) {
-		for _, e := range w.first {
-			if a, ok := e.(entry.Adopted); ok && a.Number == n {
-				v = *a.Site
-			}
-		}
-		return v, nil
+		return *w.sites[n-1], nil
 	}}
 	s, err := r.Score(context.Background(), time.Time{}, epoch.Add(w.now), nil, 3)
 	left := s.Decisions - s.Compared
 	for _, c := range s.NotComparable {
-		if c.Reason == score.Gang {
+		if c.Reason == score.Gang || c.Reason == score.Kept && w.plan.ByUser {
 			left -= c.Decisions
 		}
 	}

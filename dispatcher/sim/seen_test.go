@@ -8,6 +8,7 @@ import (
 // Seen counts what happened, so that tests can see that a simulation is worth something.
 type Seen struct {
 	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost, Stale int
+	Units, Bound, Gangs, Moved, Adopted, Turns                                  int // grants with units, claims that were bound, gangs, jobs that moved, versions, choices between shares
 	Register                                                                    int // operations for porcupine
 	History                                                                     []Op
 }

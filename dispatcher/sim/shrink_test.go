@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ func Shrink(p Plan, most int, fails func(Plan) bool) (Plan, string) {
 		p = smaller
 		return true
 	}
+	var less []string
 	keep := [3][]int{numbers(len(p.Faults)), numbers(len(p.Deeds)), numbers(len(p.Habits))}
 	for again := true; again; {
 		again = false
@@ -46,13 +48,20 @@ func Shrink(p Plan, most int, fails func(Plan) bool) (Plan, string) {
 				again = true
 			}
 		}
+		for _, part := range slices.Sorted(maps.Keys(parts)) {
+			if smaller := p; p.has(part) {
+				if parts[part](&smaller); try(smaller) {
+					less, again = append(less, part), true
+				}
+			}
+		}
 		if smaller := p; smaller.Span > time.Second {
 			if smaller.Span = p.Span * 3 / 4; try(smaller) {
 				again = true
 			}
 		}
 	}
-	return p, fmt.Sprintf("faults=%s;deeds=%s;pilots=%s;span=%v;loss=%v;twice=%v", list(keep[0]), list(keep[1]), list(keep[2]), p.Span, p.Loss, p.Twice)
+	return p, fmt.Sprintf("faults=%s;deeds=%s;pilots=%s;span=%v;loss=%v;twice=%v;less=%s", list(keep[0]), list(keep[1]), list(keep[2]), p.Span, p.Loss, p.Twice, strings.Join(less, ","))
 }
 
 // Keep makes a plan the one that Shrink has left of it.
@@ -73,8 +82,16 @@ func (p *Plan) Keep(text string) error {
 			p.Loss, err = strconv.ParseFloat(value, 64)
 		case "twice":
 			p.Twice, err = strconv.ParseFloat(value, 64)
+		case "less":
+			for of := range strings.SplitSeq(value, ",") {
+				if leave := parts[of]; leave != nil {
+					leave(p)
+				} else if of != "" {
+					err = fmt.Errorf("keep: a plan has no %q", of)
+				}
+			}
 		default:
-			err = fmt.Errorf("keep %q: it is one of faults, deeds, pilots, span, loss, twice", part)
+			err = fmt.Errorf("keep %q: it is one of faults, deeds, pilots, span, loss, twice, less", part)
 		}
 		if err != nil {
 			return err

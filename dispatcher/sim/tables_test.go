@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/internal/ledgertest"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // Tables is the database: the log, and how far it is folded. Its tables are the log replayed up to there.
@@ -15,6 +16,7 @@ type Tables struct {
 	Log    *ledgertest.Memory
 	Folded int64
 
+	sites    []*shares.Version
 	new      func() lease.Machine
 	complete func([]entry.Batch)
 	away     int // faults that keep it away
@@ -154,6 +156,9 @@ func (w *world) gatherFor(h *host, number uint64) {
 		g := lease.Gathered{Number: number, Err: errAway}
 		if w.tables.away == 0 && h.cutLog == 0 {
 			g.Rows, g.Err = w.tables.Log.Pending(20), nil
+			for _, r := range g.Rows {
+				w.siteOf(r.Entries)
+			}
 		}
 		w.after(200*time.Microsecond+upTo(w.delays, 2*time.Millisecond), func() { h.tellAs(daemon, g) })
 		if w.delays.IntN(4) == 0 {
@@ -180,14 +185,16 @@ func (w *world) readFor(h *host, after int64) {
 // complete looks up the sites of entries that were read.
 func (w *world) complete(batches []entry.Batch) {
 	for _, b := range batches {
-		for i, e := range b.Entries {
-			if a, ok := e.(entry.Adopted); ok {
-				for _, first := range w.first {
-					if f, ok := first.(entry.Adopted); ok && f.Number == a.Number {
-						b.Entries[i] = f
-					}
-				}
-			}
+		w.siteOf(b.Entries)
+	}
+}
+
+// siteOf looks them up for some entries.
+func (w *world) siteOf(entries []entry.Entry) {
+	for i, e := range entries {
+		if a, ok := e.(entry.Adopted); ok {
+			a.Site = w.sites[a.Number-1]
+			entries[i] = a
 		}
 	}
 }

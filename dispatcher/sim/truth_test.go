@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // truth is what the log says, by a model that knows nothing of the machine but its entries. It judges each batch as it is committed.
@@ -20,6 +21,7 @@ type truth struct {
 	leases  map[lease.Key]*leaseTruth
 	held    [2]int
 	ready   int
+	holdings
 	time    time.Time // of the last tick
 	leader  time.Duration
 	supply  []supply
@@ -46,6 +48,7 @@ type ever struct {
 
 // jobTruth is a job.
 type jobTruth struct {
+	entry.Enqueued
 	ready   bool
 	over    bool
 	attempt int32 // the next one
@@ -55,6 +58,7 @@ type jobTruth struct {
 // leaseTruth is a lease, live or not.
 type leaseTruth struct {
 	entry.Granted
+	pays   shares.ShareID
 	began  time.Duration
 	heard  time.Duration // when a renewal was said that was answered
 	ended  *entry.Ended
@@ -83,10 +87,10 @@ func (o *outage) heardOf(by int64, now time.Duration) {
 	o.by, o.last = by, now
 }
 
-// supply is for which queues there is a job from a time on.
+// supply is where there is a job from a time on.
 type supply struct {
 	at  time.Duration
-	has [2]bool
+	has [spots]bool
 }
 
 // told is what a pilot was told, and when.
@@ -124,6 +128,7 @@ func (t *truth) forget() {
 	t.machine, t.batches, t.ranges = t.tables.new(), nil, nil
 	t.jobs, t.leases = map[int64]*jobTruth{}, map[lease.Key]*leaseTruth{}
 	t.held, t.ready, t.time, t.newest = [2]int{}, 0, time.Time{}, map[int64]int64{}
+	t.holdings = newHoldings(&t.plan)
 	for _, r := range t.rows {
 		r.taken = 0
 	}
@@ -133,6 +138,7 @@ func (t *truth) forget() {
 func (t *truth) digest() [32]byte {
 	if id := t.id(); t.sum.batch != id {
 		t.sum = sum{id, t.machine.Digest()}
+		t.recount()
 	}
 	return t.sum.digest
 }
@@ -186,13 +192,14 @@ func (t *truth) committed(batches []entry.Batch) {
 func (t *truth) apply(b entry.Batch) {
 	t.batches = append(t.batches, b)
 	t.complete([]entry.Batch{b})
-	if err := advance(t.machine, b); err != nil {
-		t.violate("batch %d does not fit the machine: %v", b.Seq, err)
-	}
 	t.outage.heardOf(b.By, t.world.now)
 	t.rowsOf(b)
+	t.order = asksOf(b)
 	byPilot := map[string]bool{}
 	for _, e := range b.Entries {
+		if _, of := e.(entry.Took); !of && entry.KindOf(e) != entry.KindGranted {
+			t.together()
+		}
 		switch e := e.(type) {
 		case entry.Enqueued:
 			t.enqueued(e)
@@ -206,9 +213,10 @@ func (t *truth) apply(b entry.Batch) {
 			t.end(e, b.Seq)
 		case entry.Killed:
 			for id := e.Low; id <= e.High; id++ {
-				if j := t.jobs[id]; j != nil && j.ready {
+				if j := t.jobs[id]; j != nil && j.ready && j.Task == e.Task {
 					j.ready, j.over = false, true
 					t.ready--
+					t.drop(id)
 				}
 			}
 		case entry.Leader:
@@ -220,7 +228,14 @@ func (t *truth) apply(b entry.Batch) {
 				t.violate("batch %d: the time %v is before %v or after the batch", b.Seq, e.Now, t.time)
 			}
 			t.time = e.Now
+			t.lingered(e.Now)
+		default:
+			t.other(e)
 		}
+	}
+	t.together()
+	if err := advance(t.machine, b); err != nil { // last: what is wrong with it was said by then
+		t.violate("batch %d does not fit the machine: %v", b.Seq, err)
 	}
 	for p := range byPilot {
 		if t.pilots[p]++; t.pilots[p] > 1 && t.plan.Twice == 0 && t.tables.lost == 0 {
@@ -235,7 +250,7 @@ func (t *truth) enqueued(e entry.Enqueued) {
 		if t.jobs[id] != nil {
 			t.violate("job %d is announced twice", id)
 		}
-		t.jobs[id] = &jobTruth{ready: true, attempt: e.Attempt}
+		t.jobs[id] = &jobTruth{Enqueued: e, ready: true, attempt: e.Attempt}
 		t.ready++
 	}
 }
@@ -253,15 +268,17 @@ func (t *truth) grant(g entry.Granted) {
 	case !j.ready || g.Attempt != j.attempt:
 		t.violate("job %d: attempt %d is granted, the next is %d", g.Job, g.Attempt, j.attempt)
 	}
+	t.mayHold(j, &g)
 	j.ready = false
 	t.ready--
-	l := &leaseTruth{Granted: g, began: t.world.now}
+	l := &leaseTruth{Granted: g, pays: j.Share, began: t.world.now}
 	k := lease.Key{Job: g.Job, Attempt: g.Attempt, Nonce: g.Nonce}
 	j.lease, t.leases[k], t.granted[k] = l, l, true
 	q := int(g.Queue) - 1
-	if t.held[q]++; t.plan.Slots[q] > 0 && t.held[q] > t.plan.Slots[q] {
-		t.violate("queue %d of %d slots holds %d", q, t.plan.Slots[q], t.held[q])
+	if t.held[q]++; t.site.Slots[q] > 0 && t.held[q] > t.site.Slots[q] {
+		t.violate("queue %d of %d slots holds %d", q, t.site.Slots[q], t.held[q])
 	}
+	t.hold(l)
 }
 
 func (t *truth) end(e entry.Ended, seq int64) {
@@ -278,6 +295,7 @@ func (t *truth) end(e entry.Ended, seq int64) {
 		t.ready++
 	}
 	t.held[l.Queue-1]--
+	t.release(l, &e)
 	k := lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
 	if t.ended[k] = e.Outcome; e.Outcome == entry.Lost {
 		t.lost(k, l)
@@ -310,15 +328,6 @@ func (t *truth) lost(k lease.Key, l *leaseTruth) {
 	}
 }
 
-// supplied notes for which queues there is a job now.
-func (t *truth) supplied() {
-	s := supply{at: t.world.now}
-	for q, slots := range t.plan.Slots {
-		s.has[q] = t.ready > 0 && (slots == 0 || t.held[q] < slots)
-	}
-	t.supply = append(t.supply, s)
-}
-
 // done says whether every job has ended.
 func (t *truth) done() bool {
 	for _, j := range t.jobs {
@@ -343,7 +352,7 @@ func (t *truth) undone() string {
 }
 
 // none judges a pull that was told that there is no job: at some moment of its call there must have been none.
-func (t *truth) none(queue int, w told) {
+func (t *truth) none(spot int, w told) {
 	i, _ := slices.BinarySearchFunc(t.supply, w.called, func(s supply, at time.Duration) int {
 		if s.at <= at {
 			return -1
@@ -351,7 +360,7 @@ func (t *truth) none(queue int, w told) {
 		return 1
 	})
 	for i = max(0, i-1); i < len(t.supply) && t.supply[i].at <= w.at; i++ {
-		if !t.supply[i].has[queue] {
+		if !t.supply[i].has[spot] {
 			return
 		}
 	}

@@ -18,12 +18,21 @@ func parted(seed uint64) Plan {
 	p.Span = 60*time.Second + upTo(r, 30*time.Second)
 	p.TTL = 12 * time.Second
 	p.Faults, p.Loss, p.Slots = nil, 0, [2]int{}
+	for _, part := range []string{"units", "claims", "later"} {
+		parts[part](&p)
+	}
+	p.each(func(s *Site) { // one job runs for so long that limits would have all others wait past the end
+		for i := range s.Shares {
+			s.Shares[i].Max = 0
+		}
+		s.Group.Max = 0
+	})
 	p.Habits[0] = Habit{Request: true, Most: 1, Run: 50 * time.Second} // it is heard of in every round
 	for i := range p.Deeds {
 		p.Deeds[i].Host = -1
 	}
 	for range 30 {
-		p.Deeds = append(p.Deeds, Deed{Enqueue, upTo(r, p.Span), 1 + r.IntN(3), -1})
+		p.Deeds = append(p.Deeds, Deed{Verb: Enqueue, At: upTo(r, p.Span), Jobs: 1 + r.IntN(3), Host: -1})
 	}
 	for len(p.Habits) < p.Daemons {
 		p.Habits = append(p.Habits, drawHabit(r, p.Span))

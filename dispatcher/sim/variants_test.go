@@ -233,6 +233,7 @@ var variants = []variant{
 		}}
 	})},
 	{"limit-charged-late", "", func(w *Wiring) {
+		w.Plain = true
 		w.Machine = func(slots [2]int) lease.Machine {
 			m := newToy(slots)
 			m.lateCharge = true

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -37,43 +36,27 @@ type Core interface {
 // Wiring is what a simulation is made of. Broken variants replace parts of it.
 type Wiring struct {
 	Machine func(slots [2]int) lease.Machine // a new one
-	First   func(slots [2]int) []entry.Entry // what every log begins with
+	Plain   bool                             // the machine knows no shares, units, claims nor another version of the site
 	Core    func(cfg lease.Config) Core
 	Append  func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
 	Replays bool // decisions are made again at the end, by a machine
 }
 
+// config is that of machines.
+var config = machine.Config{GangHold: 2 * time.Second}
+
 // Default is the wiring of what is under test.
 func Default() Wiring {
 	return Wiring{
-		Machine: func([2]int) lease.Machine { return machine.New(machine.Config{}) },
-		First:   site,
+		Machine: func([2]int) lease.Machine { return machine.New(config) },
 		Core:    func(cfg lease.Config) Core { return lease.New(cfg) },
 		Append: func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error) {
 			return l.AppendWith(nil, b, beside) //nolint:staticcheck // it asks nothing of it
 		},
-		Reload:  func(t *Tables, _ int) lease.Reloaded { return t.Machine(t.Folded) },
+		Reload:  (*Tables).started,
 		Replays: true,
 	}
-}
-
-// site is one of two queues, one share and one shape.
-func site(slots [2]int) []entry.Entry {
-	tree, err := shares.Build([]shares.Spec{{Name: "s", Plan: shares.DefaultPlan()}})
-	if err != nil {
-		panic(err)
-	}
-	tree.SetIDs(func(string) shares.ShareID { return 1 })
-	v := &shares.Version{Number: 1, Tree: tree}
-	for i, n := range slots {
-		q := shares.Queue{ID: queueID(i), Name: fmt.Sprintf("q%d", i), Pool: fmt.Sprintf("p%d", i), State: shares.Online, CorePowerMilli: 1000, Cores: 8}
-		if n > 0 {
-			q.Slots = &n
-		}
-		v.Queues = append(v.Queues, q)
-	}
-	return []entry.Entry{entry.Adopted{Number: 1, Site: v}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1}}}
 }
 
 // Result is what came of a plan.
@@ -91,19 +74,22 @@ type Result struct {
 type world struct {
 	plan   Plan
 	wiring Wiring
-	first  []entry.Entry
+	sites  []*shares.Version // by number, from 1
 	now    time.Duration
 	queue  schedule
 	no     uint64
 	delays *rand.Rand
 	drawn  *rand.Rand // ids, nonces
 
-	tables Tables
-	truth  *truth
-	hosts  []*host
-	pilots []*pilot
-	net    network
-	jobs   int64 // announced or about to be
+	tables   Tables
+	truth    *truth
+	hosts    []*host
+	pilots   []*pilot
+	net      network
+	jobs     int64          // announced or about to be
+	adopting *rowTruth      // the second version of the site; nil: nobody has applied it
+	nClaim   int64          // claims that there were
+	scaled   map[int64]bool // claims that were scaled away
 
 	unwritten int // rows that wait for the database
 	daemons   int64
@@ -194,10 +180,12 @@ const settling = 150 * time.Second
 
 // Run plays a plan. Told gets what happens; nil: nobody does.
 func Run(p Plan, wiring Wiring, told io.Writer) Result {
-	w := &world{plan: p, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
-	w.first = wiring.First(p.Slots)
+	if wiring.Plain {
+		p = p.plain()
+	}
+	w := &world{plan: p, sites: p.versions(), scaled: map[int64]bool{}, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
 	w.net = network{loss: p.Loss, twice: p.Twice}
-	w.tables = Tables{Log: &ledgertest.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
+	w.tables = Tables{sites: w.sites, Log: &ledgertest.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
 	w.truth = newTruth(w)
 	for i := range p.Daemons {
 		h := &host{world: w, no: i, rate: 1 + drift*(2*w.drawn.Float64()-1)}
@@ -256,11 +244,16 @@ func (w *world) heal() {
 		h.resume()
 	}
 	w.tables.away, w.tables.disk, w.tables.doubt, w.tables.stuck = 0, 0, 0, 0
+	w.relent()
 	for _, p := range w.pilots {
 		p.healthy = true
 	}
-	for i := range 2 { // whoever died is replaced: all that is ready can run
-		p := &pilot{world: w, no: 1000 + i, Habit: Habit{Queue: i, Most: 1, Run: 100 * time.Millisecond, Request: true}, healthy: true,
+	nodes, most := 1, 1
+	if w.plan.Claims {
+		nodes, most = len(nodesOf), 3
+	}
+	for i := range 2 * nodes { // whoever died is replaced: all that is ready can run
+		p := &pilot{world: w, no: 1000 + i, Habit: Habit{Queue: i % 2, Most: most, Run: 100 * time.Millisecond, Request: true, Node: i / 2}, healthy: true,
 			random: stream(w.plan.Seed, 1000+uint64(i))}
 		w.pilots = append(w.pilots, p)
 		w.after(0, p.pull)
@@ -280,6 +273,7 @@ func (w *world) finish() {
 	for _, h := range w.hosts {
 		h.compare()
 	}
+	w.truth.recount()
 	w.truth.settleRows()
 	w.truth.settle(&w.seen)
 	if w.wiring.Replays {
