@@ -576,7 +576,9 @@ func BenchmarkRenew(b *testing.B) {
 // A daemon that stands still and then cannot append, each for less than Stopped, has heard nobody for longer than that: leases get Grace.
 func TestStallsAddUp(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, 1, 1, func(c *Config) { c.Timing.TTL, c.Timing.First, c.Timing.Grace = 4*time.Second, 4*time.Second, 2*time.Second })
+	s := newStage(t, 1, 1, func(c *Config) {
+		c.Timing.TTL, c.Timing.First, c.Timing.Grace = 4*time.Second, 4*time.Second, 2*time.Second
+	})
 	s.ask(pullAsk(0))
 	s.settle()
 	s.now += 2500 * time.Millisecond
