@@ -103,9 +103,10 @@ func (l *leader) land(at time.Time) {
 	l.committed(f.batch, l.now)
 	l.push(f.batch)
 	l.outbox.committed(&f.beside)
+	of, before := &l.cfg.Timing, l.confirmed
 	l.flight, l.confirmed = nil, max(l.confirmed, f.began)
-	if l.now-f.began >= l.cfg.Timing.Stopped {
-		l.leases.spare(l.now + l.cfg.Timing.Grace)
+	if l.now-f.began >= of.Stopped || l.now-before >= of.Stopped+of.Tick { // a stop and an append that are shorter add up
+		l.leases.spare(l.now + of.Grace)
 	}
 	l.counted.Append((l.now - f.began).Seconds(), f.grants, f.ends)
 	for _, p := range f.pulls {

@@ -572,3 +572,28 @@ func BenchmarkRenew(b *testing.B) {
 		clear(s.answers)
 	}
 }
+
+// A daemon that stands still and then cannot append, each for less than Stopped, has heard nobody for longer than that: leases get Grace.
+func TestStallsAddUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 1, 1, func(c *Config) {
+		c.Timing.TTL, c.Timing.First, c.Timing.Grace = 4*time.Second, 4*time.Second, 2*time.Second
+	})
+	s.ask(pullAsk(0))
+	s.settle()
+	s.now += 2500 * time.Millisecond
+	s.step()
+	for range 5 { // the log does not answer
+		s.now += 500 * time.Millisecond
+		s.step()
+	}
+	s.settle()
+	for i, lost := range []bool{false, false, true} {
+		s.now += 700 * time.Millisecond
+		s.step()
+		s.settle()
+		if _, ok := s.machine.Lease(1); ok == lost {
+			t.Errorf("step %d: the job has a lease: %v", i, ok)
+		}
+	}
+}

@@ -119,7 +119,9 @@ func (r gathering) inTurn(list []gangAt) int {
 	if i < 0 || slices.Contains(added, first.leaf) {
 		return i
 	}
-	if found, _ := r.best(first); found.buffer != nil && found.turn.Before(list[i].turn) {
+	found, _ := r.best(first)
+	r.enter()
+	if found.buffer != nil && found.turn.Before(list[i].turn) {
 		return -1
 	}
 	return i

@@ -193,3 +193,45 @@ func TestGangHoldsSlots(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 }
+
+// Looking at a gang takes its leaf out of the contenders where resources keep all back that any node could run. What claims have bound to the node
+// of the pull is there all the same, and comes before the gang.
+func TestGangsHideNoGuests(t *testing.T) {
+	t.Parallel()
+	m := New(Config{})
+	tree, err := shares.Build([]shares.Spec{{Name: "s", Plan: shares.DefaultPlan()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.SetIDs(func(string) shares.ShareID { return 1 })
+	v := &shares.Version{Number: 1, Tree: tree, Queues: []shares.Queue{{ID: 1, Name: "q", Pool: "p", State: shares.Online, CorePowerMilli: 1000, Cores: 8}},
+		Resources: []shares.Resource{{Name: "licence", Capacity: 1, Split: shares.Split{By: shares.SplitByUser}, MaxBypass: 10, MaxHold: time.Minute}}}
+	follow := func(entries ...entry.Entry) {
+		t.Helper()
+		for _, e := range entries {
+			if err := m.Apply(e); err != nil {
+				t.Fatalf("%+v: %v", e, err)
+			}
+		}
+	}
+	pull := func(want int64) {
+		t.Helper()
+		d := m.Decide(Pull{Queue: 1, Node: "n1", Slot: job.Slot{Cores: 1}, Most: 1, Pilot: "p", Nonce: 1})
+		if d.Verdict != Given || d.Entries[0].(entry.Granted).Job != want {
+			t.Fatalf("verdict %v, %+v, want job %d", d.Verdict, d.Entries, want)
+		}
+	}
+	enqueued := func(low, high, place int64, shape int32) entry.Enqueued {
+		return entry.Enqueued{Task: low, Share: 1, Shape: shape, Place: place, Low: low, High: high, Attempt: 1, User: "ann"}
+	}
+	follow(entry.Adopted{Number: 1, Site: v}, entry.Tick{Now: start}, entry.Polled{Queue: 1, Is: true}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1}},
+		entry.Shaped{Shape: 2, Need: job.Requirements{Cores: 1, Resources: map[string]int64{"licence": 1}, SharingID: "ann"}},
+		enqueued(1, 1, 0, 2))
+	pull(1) // it has the licence
+	follow(entry.Claimed{Claim: 1, Task: 2, Key: "node", Jobs: 2, Template: shares.ClaimTemplate{Name: "node", Node: true, Linger: time.Hour}},
+		entry.Joined{Task: 2, Low: 2, High: 3, Claims: []int64{1}}, enqueued(2, 3, 1, 1))
+	pull(2) // the claim is at the node
+	follow(entry.Claimed{Claim: 2, Task: 5, Key: "gang", Jobs: 2, Template: shares.ClaimTemplate{Name: "gang", Node: true, Gang: true}},
+		entry.Joined{Task: 5, Low: 5, High: 6, Claims: []int64{2}}, enqueued(5, 6, 2, 1), enqueued(7, 7, 0, 2))
+	pull(3)
+}

@@ -50,10 +50,17 @@ func (r *round) meet() {
 	for _, b := range r.sorts.bays[resource.Place{Queue: r.queue.Name, Node: r.pull.Node}] {
 		if r.runs(b) {
 			r.guests = append(r.guests, b)
-			if c := r.kind; !c.pool.Book.Contends(&c.leaves, b.leaf) {
-				c.contend(b.leaf, true)
-				r.entered = append(r.entered, b.leaf)
-			}
+		}
+	}
+	r.enter()
+}
+
+// enter has the leaves of guests contend. To look at what else a leaf has may have taken it out: resources keep that back, and not its guests.
+func (r *round) enter() {
+	for _, b := range r.guests {
+		if c := r.kind; !c.pool.Book.Contends(&c.leaves, b.leaf) {
+			c.contend(b.leaf, true)
+			r.entered = append(r.entered, b.leaf)
 		}
 	}
 }

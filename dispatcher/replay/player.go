@@ -17,12 +17,14 @@ type Player struct {
 	machine *machine.Machine
 	batch   entry.Batch
 	asked   []*entry.Ask
-	had     []entry.Granted // the grants so far of the pull of the last one
+	had     map[string][]entry.Granted // the grants of the batch so far of the last pull of each pilot: a gang starts in several at once
 }
 
 // NewPlayer plays on from where the machine stands. The machine is the player's from now on. To wait for no jobs that are to be made, as a
 // pull did not that was given another one, it has Config.Making 0.
-func NewPlayer(m *machine.Machine) *Player { return &Player{machine: m} }
+func NewPlayer(m *machine.Machine) *Player {
+	return &Player{machine: m, had: map[string][]entry.Granted{}}
+}
 
 // Turn is a grant of the log, before it is counted.
 type Turn struct {
@@ -51,7 +53,8 @@ func (p *Player) Play(b entry.Batch, visit func(*Turn)) error {
 	if b.Seq != seq+1 || b.After != id {
 		return fmt.Errorf("replay: batch %d does not follow batch %d", b.Seq, seq)
 	}
-	p.batch, p.asked, p.had = b, asked(b), p.had[:0]
+	p.batch, p.asked = b, asked(b)
+	clear(p.had)
 	grants, told := 0, false
 	for i, e := range b.Entries {
 		switch e := e.(type) {
@@ -64,7 +67,7 @@ func (p *Player) Play(b entry.Batch, visit func(*Turn)) error {
 			if !told {
 				p.turn(e, nil, grants, visit)
 			}
-			grants, told, p.had = grants+1, false, append(p.had, e)
+			grants, told, p.had[e.Pilot] = grants+1, false, append(p.hadBy(e), e)
 		}
 		if err := p.machine.Apply(e); err != nil {
 			return fmt.Errorf("replay: batch %d, entry %d: %w", b.Seq, i, err)
@@ -84,11 +87,8 @@ func next(entries []entry.Entry, i int) (g entry.Granted, ok bool) {
 
 // turn visits a grant, the nth of its batch.
 func (p *Player) turn(g entry.Granted, took *entry.Took, n int, visit func(*Turn)) {
-	if k := len(p.had); k > 0 && !follows(p.had[k-1], g) {
-		p.had = p.had[:0]
-	}
-	t := &Turn{Seq: p.batch.Seq, At: p.batch.At, By: p.batch.By, Grant: g, Had: p.had, Took: took, player: p}
-	t.Pull = machine.Pull{Queue: g.Queue, Pilot: g.Pilot, Node: g.Node, Request: g.Request, Nonce: seedOf(g.Nonce, len(p.had))}
+	t := &Turn{Seq: p.batch.Seq, At: p.batch.At, By: p.batch.By, Grant: g, Had: p.hadBy(g), Took: took, player: p}
+	t.Pull = machine.Pull{Queue: g.Queue, Pilot: g.Pilot, Node: g.Node, Request: g.Request, Nonce: seedOf(g.Nonce, len(t.Had))}
 	if n < len(p.asked) && p.asked[n] != nil {
 		a := p.asked[n]
 		t.Known, t.Pull.Slot, t.Pull.Most, t.Pull.Devices = true, a.Slot(), a.Most, a.Devices
@@ -97,6 +97,15 @@ func (p *Player) turn(g entry.Granted, took *entry.Took, n int, visit func(*Turn
 		}
 	}
 	visit(t)
+}
+
+// hadBy is what the pull of a grant was given before it.
+func (p *Player) hadBy(g entry.Granted) []entry.Granted {
+	had := p.had[g.Pilot]
+	if k := len(had); k > 0 && follows(had[k-1], g) {
+		return had
+	}
+	return nil
 }
 
 // step is what the secrets of the jobs of a pull are apart by, before they are mixed; see machine.Pull.Nonce.

@@ -73,7 +73,7 @@ func TestShrink(t *testing.T) {
 	if a, b := size(shrunk), size(whole); a >= b {
 		t.Errorf("shrunk from %d faults, deeds and pilots to %d", b, a)
 	}
-	for _, wrong := range []string{"faults=99", "daemons=2", "span=x"} {
+	for _, wrong := range []string{"faults=99", "daemons=2", "span=x", "less=pilots"} {
 		if err := again.Keep(wrong); err == nil {
 			t.Errorf("-keep '%s' is taken", wrong)
 		}

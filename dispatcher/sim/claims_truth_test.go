@@ -285,7 +285,8 @@ func (t *truth) templates(v *shares.Version) {
 
 // recountClaims holds the machine's claims against those of the log.
 func (t *truth) recountClaims(v *machine.View) {
-	states := map[resource.ClaimState]claimState{resource.ClaimPending: pending, resource.ClaimBound: bound, resource.ClaimDraining: draining, resource.ClaimReleased: released}
+	states := map[resource.ClaimState]claimState{resource.ClaimPending: pending, resource.ClaimBound: bound, resource.ClaimDraining: draining,
+		resource.ClaimReleased: released}
 	there := maps.Clone(t.claims.by)
 	if saved := v.Claims(); saved != nil {
 		for _, m := range saved.Claims {
@@ -295,7 +296,8 @@ func (t *truth) recountClaims(v *machine.View) {
 			case c == nil && states[m.State] == released: // of jobs that are killed next
 			case c == nil:
 				t.violate("the machine has claim %d, which is over: %+v", m.ID, m.Claim)
-			case states[m.State] != c.state || m.Sharers != len(c.holders) || m.Jobs != c.jobs && !m.External || !slices.Equal(m.Devices, c.devices) || c.state == bound && c.local() && m.Place.Node != c.node:
+			case states[m.State] != c.state || m.Sharers != len(c.holders) || m.Jobs != c.jobs && !m.External || !slices.Equal(m.Devices, c.devices),
+				c.state == bound && c.local() && m.Place.Node != c.node:
 				t.violate("the machine has claim %d as %+v, the log as %+v", m.ID, m.Claim, *c)
 			}
 		}

@@ -6,6 +6,11 @@
 // messages, drawn by streams of the same seed. So a seed is a history, and a plan with fewer faults is a shorter one of the same kind: Shrink
 // takes away what a violation does not need.
 //
+// Most histories are of one share and jobs that ask for nothing. The others have some of: a tree of shares with weights and limits, between which
+// jobs move; units of a resource, split between users or not, of which there are fewer for a time; claims of groups, with nodes, devices, units,
+// templates that come late and jobs that start together, some of which are scaled away; a claim that people make and delete; a second
+// version of the site. Half of the starts make their machine of what tables have (machine.Restore).
+//
 // The cores under test are lease.Node and the machine, as production runs them. The log is ledgertest.Memory; TestOnPostgreSQL
 // plays seeds on the table, and folds it. Everything else here is
 // adversary: daemons crash at any step, pause (also between a step and its effects) and come back, their clocks run at different rates and
@@ -18,7 +23,12 @@
 // once; limits hold in each prefix; withdrawn jobs are not granted; each row of the outbox is in the log as a whole, once, and in order a task, or refused for a reason; no lease is lost before its TTL since the last
 // renewal that was answered, or since a change of leader.
 //
-// At the end: what pilots were told is in the log; no pull was told that there is no job while there was one all the time; a request has one set of
+// A job is granted for the share and at the place that it has by then, as far as the max of each share on its path lets it, and to the share that is
+// furthest below its target where nothing else keeps jobs back. Its units are there, and those of its claims. A claim is where the first of its jobs
+// was, held by no more than may hold it, with devices that no other claim has; it is free again when it should be; a gang starts as a whole. The
+// machine's own books of units, leases and claims are counted again by the model.
+//
+// At the end: what pilots were told is in the log; no pull was told that there is no job while there was one all the time that it might have; a request has one set of
 // leases; all daemons have the state that the log has, byte for byte; once the faults are over, every job ends. Tests also hold the history of each
 // job against porcupine.
 package sim

@@ -21,7 +21,8 @@ type holdings struct {
 }
 
 func newHoldings(p *Plan) holdings {
-	h := holdings{capped: -1, claims: claimsTruth{by: map[int64]*claimTruth{}, of: map[int64][]*claimTruth{}, taken: map[device]int64{}, start: map[*claimTruth]bool{}}}
+	h := holdings{capped: -1}
+	h.claims = claimsTruth{by: map[int64]*claimTruth{}, of: map[int64][]*claimTruth{}, taken: map[device]int64{}, start: map[*claimTruth]bool{}}
 	for q := range h.shares {
 		h.shares[q] = map[shares.ShareID]int{}
 	}

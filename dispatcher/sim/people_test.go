@@ -100,7 +100,8 @@ func (w *world) move(d Deed) {
 	if r == nil || w.tables.away > 0 || w.unwritten > 0 { // who does it sees all jobs of the task
 		return
 	}
-	e := entry.Moved{Task: r.Task, Low: r.Task, High: w.jobs, From: shares.ShareID(d.From), Share: shares.ShareID(d.Share), Place: int64(w.drawn.IntN(3)), Running: d.Running}
+	e := entry.Moved{Task: r.Task, Low: r.Task, High: w.jobs, From: shares.ShareID(d.From), Share: shares.ShareID(d.Share),
+		Place: int64(w.drawn.IntN(3)), Running: d.Running}
 	some := w.drawn.IntN(2) == 0 && !w.plan.Claims // who starts together is of one share
 	if some {
 		e.High = e.Low + w.drawn.Int64N(4)

@@ -25,7 +25,9 @@ func Shrink(p Plan, most int, fails func(Plan) bool) (Plan, string) {
 	var less []string
 	keep := [3][]int{numbers(len(p.Faults)), numbers(len(p.Deeds)), numbers(len(p.Habits))}
 	for again := true; again; {
-		again = false
+		n := len(less)
+		less = append(less, plainer(&p, try)...)
+		again = len(less) > n
 		for list := range keep {
 			for i := len(keep[list]) - 1; i >= 0; i-- {
 				smaller := p
@@ -48,20 +50,26 @@ func Shrink(p Plan, most int, fails func(Plan) bool) (Plan, string) {
 				again = true
 			}
 		}
-		for _, part := range slices.Sorted(maps.Keys(parts)) {
-			if smaller := p; p.has(part) {
-				if parts[part](&smaller); try(smaller) {
-					less, again = append(less, part), true
-				}
-			}
-		}
 		if smaller := p; smaller.Span > time.Second {
 			if smaller.Span = p.Span * 3 / 4; try(smaller) {
 				again = true
 			}
 		}
 	}
-	return p, fmt.Sprintf("faults=%s;deeds=%s;pilots=%s;span=%v;loss=%v;twice=%v;less=%s", list(keep[0]), list(keep[1]), list(keep[2]), p.Span, p.Loss, p.Twice, strings.Join(less, ","))
+	return p, fmt.Sprintf("faults=%s;deeds=%s;pilots=%s;span=%v;loss=%v;twice=%v;less=%s", list(keep[0]), list(keep[1]), list(keep[2]), p.Span, p.Loss,
+		p.Twice, strings.Join(less, ","))
+}
+
+// plainer leaves out parts of a plan that try takes to change, and returns which.
+func plainer(p *Plan, try func(Plan) bool) (less []string) {
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		if smaller := *p; p.has(part) {
+			if parts[part](&smaller); try(smaller) {
+				less = append(less, part)
+			}
+		}
+	}
+	return less
 }
 
 // Keep makes a plan the one that Shrink has left of it.
