@@ -77,6 +77,13 @@ func (b *brake) reached(p fold.Position) (before int64) {
 	return before
 }
 
+// limit is how late the tables may be.
+func (b *brake) limit() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bound.Time
+}
+
 // now is how far the tables are.
 func (b *brake) now() reach {
 	b.mu.Lock()
@@ -127,6 +134,13 @@ func (b background) measured(ctx context.Context) (lag fold.Lag, err error) {
 		lag.Time = tip.At.Sub(at.At)
 	} else {
 		lag.Time = time.Since(b.began)
+	}
+	if lag.Time > b.brake.limit() { // or there was nothing to fold for long, as no daemon was there
+		next, err := b.log.Read(ctx, at.Seq, 1)
+		if err != nil || len(next) == 0 {
+			return lag, err
+		}
+		lag.Time = tip.At.Sub(next[0].At)
 	}
 	return lag, nil
 }

@@ -112,6 +112,29 @@ func TestPullsWaitForTables(t *testing.T) {
 	}
 }
 
+// A time in which nothing was to be folded is none by which the tables are late: a daemon that starts after it serves at once.
+func TestAPauseIsNoLag(t *testing.T) {
+	p := newPlace(t)
+	w := p.start(1)
+	p.jobs(1, "")
+	w.must(t, "n")
+	var lag fold.Lag
+	waitFor(t, func() bool { // until what was folded last is measured before it is folded again
+		tip, err := w.eye.tip(t.Context())
+		if err != nil {
+			return false
+		}
+		w.brake.mu.Lock()
+		w.brake.at = &fold.Position{Seq: tip.Seq - 1, At: tip.At.Add(-time.Hour)}
+		w.brake.mu.Unlock()
+		lag, err = background{w.Dispatcher}.measured(t.Context())
+		return err == nil && lag.Batches > 0
+	})
+	if lag.Time > time.Minute {
+		t.Errorf("%d batches are not folded, and the tables are taken for %s late", lag.Batches, lag.Time)
+	}
+}
+
 // exported are some of the metrics, of all kinds of counts. Those that are counted stay what they are; of the others some are 0 most of the time.
 var exported = struct{ gauges, counted []string }{
 	[]string{"divvy_site_version", "divvy_daemons", "divvy_jobs", "divvy_queue_slots", "divvy_fold_lag_batches", "divvy_fold_lag_seconds"},
