@@ -330,7 +330,7 @@ func TestKill(t *testing.T) {
 	p.settle()
 }
 
-// A job that the tables still call leased is told cancelled by a daemon that cannot ask the leader: within a second or so.
+// A job that the tables still call leased is told cancelled by a daemon that cannot ask the leader.
 func TestKillWithoutTheLeader(t *testing.T) {
 	p := newPlace(t)
 	w, second := p.start(1), p.start(2)

@@ -152,7 +152,8 @@ END $$;
 COMMENT ON FUNCTION divvy_drop_history IS 'Drops the oldest day of history or attempt_texts where all of it is from before a time; returns how many it dropped.';
 
 -- A task is scaled away from all jobs of a piece at once, and a job is tried again when it is over. So each piece has one job that is over and
--- does not try another one again: their number, less that of jobs that finished, needs no row of jobs.
+-- does not try another one again: their number, less that of jobs that finished, needs no row of jobs. Where the
+-- history of a first try is dropped and that of the second is not, it is short by one.
 -- +goose StatementBegin
 CREATE FUNCTION divvy_unwanted(of_task bigint) RETURNS bigint
     LANGUAGE sql

@@ -111,18 +111,9 @@ func (c *Client) do(ctx context.Context, k call) (*http.Response, error) {
 	}
 	deadline := time.Now().Add(c.patience)
 	for try := 0; ; try++ {
-		at, within := c.base, c.timeout
-		if k.hot {
-			at = c.leader.or(c.base)
-		}
-		if at != c.base {
-			within = min(within, leaderWithin)
-		}
-		resp, err := c.once(ctx, at, within, k, payload, kind)
-		if at != c.base && IsUnavailable(err) {
-			if c.leader.lost(at); ctx.Err() == nil && (k.repeat || neverSent(err)) {
-				continue
-			}
+		resp, at, err := c.onceThere(ctx, k, payload, kind)
+		if at != c.base && err != nil && c.leader.failed(at, err) {
+			continue
 		}
 		if err == nil || ctx.Err() != nil || !IsUnavailable(err) || !(k.repeat || neverSent(err)) {
 			return resp, err
@@ -135,6 +126,27 @@ func (c *Client) do(ctx context.Context, k call) (*http.Response, error) {
 			return resp, err
 		}
 	}
+}
+
+// onceThere makes the call one time, at the leader if it is one of a pilot and the leader is known.
+func (c *Client) onceThere(ctx context.Context, k call, payload []byte, kind string) (resp *http.Response, at string, err error) {
+	if !k.hot {
+		resp, err = c.once(ctx, c.base, c.timeout, k, payload, kind)
+		return resp, c.base, err
+	}
+	at, life := c.leader.or(c.base)
+	within := c.timeout
+	if at != c.base && k.repeat {
+		within = min(within, leaderWithin)
+	}
+	own, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(life, cancel)()
+	resp, err = c.once(own, at, within, k, payload, kind)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		err = &Unreachable{URL: at, Err: errors.New("it does not answer others either")}
+	}
+	cancel()
+	return resp, at, err
 }
 
 func (k *call) encode() (payload []byte, kind string, err error) {
@@ -181,8 +193,8 @@ func (c *Client) once(ctx context.Context, at string, within time.Duration, k ca
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
 		_ = resp.Body.Close()
 	}()
-	if k.hot && !c.stay {
-		c.leader.meet(c.http, at, resp.Header.Get(headerLeader))
+	if url := resp.Header.Get(headerLeader); k.hot && !c.stay && url != "" {
+		c.leader.meet(c.http, at, url)
 	}
 	if resp.StatusCode >= 300 {
 		return resp, problemOf(resp)

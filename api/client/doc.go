@@ -17,7 +17,8 @@
 //     Anything else is repeated only when no connection was made. The pauses double, carry jitter, keep to
 //     Retry-After and end with the context.
 //  3. A long poll is given its wait_s and half a minute more; other calls Config.Timeout.
-//  4. Calls of pilots go to the daemon that decides, where an answer names it and it is reached, and back to Config.URL when it does not answer.
+//  4. Calls of pilots go to the daemon that decides, where an answer names it and it is reached, and back to Config.URL when it does not answer,
+//     or refuses. A token goes to no daemon that a stranger could be taken for: never from TLS to none, nor to or from a loopback address.
 //  5. Inputs of any length are sent in constant memory, chunk by chunk, each at its offset, so that a broken
 //     connection costs one chunk.
 //

@@ -101,12 +101,15 @@ func neverSent(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
+// foreign begins the code of an answer that is no problem of a daemon's.
+const foreign = "http_"
+
 // problemOf reads an error answer. What is between us and the daemon may answer something else than a problem.
 func problemOf(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	p := &Problem{}
 	if !strings.Contains(resp.Header.Get("Content-Type"), "json") || json.Unmarshal(text, p) != nil || p.Title == "" {
-		p = &Problem{Title: resp.Status, Code: "http_" + strconv.Itoa(resp.StatusCode), Detail: firstLine(text)}
+		p = &Problem{Title: resp.Status, Code: foreign + strconv.Itoa(resp.StatusCode), Detail: firstLine(text)}
 	}
 	p.Status = resp.StatusCode
 	if p.RetryAfterS == 0 {

@@ -18,7 +18,7 @@ const (
 
 // memoryLimit is GOMEMLIMIT for so many bytes in use: the budget, or somewhat more than what is in use. A collection takes no time in leases, of
 // which a large site's memory is made, and a quarter of a second where ten thousand long polls wait.
-func memoryLimit(used uint64) int64 { return int64(max(memoryBudget, used+max(96<<20, used/8))) }
+func memoryLimit(used uint64) int64 { return int64(max(memoryBudget, used+max(56<<20, used/8))) }
 
 // inUse is what the limit counts and no collection frees: what was live at the last one, stacks, and what the allocator has for itself.
 func inUse() uint64 {

@@ -24,6 +24,7 @@ type pilotFlags struct {
 	logFormat string
 	logLevel  string
 	guard     string
+	stay      bool
 }
 
 // pilotCommand runs jobs of a queue until it is told to leave.
@@ -68,6 +69,7 @@ func (f *pilotFlags) bind(cmd *cobra.Command) {
 	fs.IntVar(&f.KeepLogs, "keep-logs", 200, "keep the logs of so many ended jobs; -1 = none")
 	fs.IntVar(&f.MaxJobs, "max-jobs", 0, "leave after so many jobs (default: no end)")
 	fs.DurationVar(&f.MaxIdle, "max-idle", 0, "leave after so long without a job (default: no end)")
+	fs.BoolVar(&f.stay, "stay", false, "ask --server alone, and never the daemon that its answers name as the leader")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.guard, "guard", "", "be the guard of the pilot with this mark: kill its jobs when it is gone")
@@ -90,7 +92,7 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 		return usagef("--log-level %v", err)
 	}
 	// The pilot repeats calls by its own rules, so the client must not.
-	cl, err := c.asks(client.Config{UserAgent: "divvy-pilot/" + version(), Patience: -1})
+	cl, err := c.asks(client.Config{UserAgent: "divvy-pilot/" + version(), Patience: -1, Stay: f.stay})
 	if err != nil {
 		return err
 	}

@@ -106,8 +106,14 @@ func TestTemplatesAndGangs(t *testing.T) {
 		t.Fatal(cs.text(1))
 	}
 	v := shares.Version{ClaimTemplates: []shares.ClaimTemplate{gang}}
-	if _, err := cs.Apply(entry.Adopted{Site: &v}, noQueue); err != nil || cs.text(1) != "node gang " {
-		t.Fatal(err, cs.text(1))
+	again := NewClaims() // as a daemon has it that starts meanwhile
+	if err := again.Restore(cs.Save(), start); err != nil {
+		t.Fatal(err)
+	}
+	for _, cs := range []*Claims{again, cs} {
+		if _, err := cs.Apply(entry.Adopted{Site: &v}, noQueue); err != nil || cs.text(1) != "node gang " || len(cs.lacking) > 0 {
+			t.Fatal(err, cs.text(1), cs.lacking)
+		}
 	}
 	ready := func(n int64) func(*Party) int64 { return func(*Party) int64 { return n } }
 	if g, ok := cs.Gang(1, ready(2)); !ok || g.Lacks == "" {

@@ -169,12 +169,13 @@ const leaderEvery = time.Second
 
 // LeaderURL says where the daemon is that leads; empty: that is this one, or there is no connection to it. It may be asked for every answer.
 func (ls *Links) LeaderURL(leader func() int64) func() string {
-	var looked atomic.Int64 // ns of the epoch
+	start := time.Now()
+	var looked atomic.Int64 // ns from the start; 0: not yet
 	var url atomic.Pointer[string]
 	url.Store(new(string))
 	return func() string {
-		now := time.Now().UnixNano()
-		if was := looked.Load(); now-was >= int64(leaderEvery) && looked.CompareAndSwap(was, now) {
+		now := int64(time.Since(start))
+		if was := looked.Load(); (was == 0 || now-was >= int64(leaderEvery)) && looked.CompareAndSwap(was, now) {
 			is := ls.url(leader())
 			url.Store(&is)
 		}

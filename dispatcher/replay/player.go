@@ -17,13 +17,13 @@ type Player struct {
 	machine *machine.Machine
 	batch   entry.Batch
 	asked   []*entry.Ask
-	had     map[string][]entry.Granted // the grants of the batch so far of the last pull of each pilot: a gang starts in several at once
+	had     map[uint64][]entry.Granted // the grants of the batch so far of each pull, by the secret that comes next: a gang starts in several at once
 }
 
 // NewPlayer plays on from where the machine stands. The machine is the player's from now on. To wait for no jobs that are to be made, as a
 // pull did not that was given another one, it has Config.Making 0.
 func NewPlayer(m *machine.Machine) *Player {
-	return &Player{machine: m, had: map[string][]entry.Granted{}}
+	return &Player{machine: m, had: map[uint64][]entry.Granted{}}
 }
 
 // Turn is a grant of the log, before it is counted.
@@ -67,7 +67,7 @@ func (p *Player) Play(b entry.Batch, visit func(*Turn)) error {
 			if !told {
 				p.turn(e, nil, grants, visit)
 			}
-			grants, told, p.had[e.Pilot] = grants+1, false, append(p.hadBy(e), e)
+			grants, told, p.had[unmixed(e.Nonce)+step] = grants+1, false, append(p.hadBy(e), e)
 		}
 		if err := p.machine.Apply(e); err != nil {
 			return fmt.Errorf("replay: batch %d, entry %d: %w", b.Seq, i, err)
@@ -99,22 +99,13 @@ func (p *Player) turn(g entry.Granted, took *entry.Took, n int, visit func(*Turn
 	visit(t)
 }
 
-// hadBy is what the pull of a grant was given before it.
+// hadBy is what the pull of a grant was given before it: the secrets of a pull follow from one seed.
 func (p *Player) hadBy(g entry.Granted) []entry.Granted {
-	had := p.had[g.Pilot]
-	if k := len(had); k > 0 && follows(had[k-1], g) {
-		return had
-	}
-	return nil
+	return p.had[unmixed(g.Nonce)]
 }
 
 // step is what the secrets of the jobs of a pull are apart by, before they are mixed; see machine.Pull.Nonce.
 const step = 0x9e3779b97f4a7c15
-
-// follows says whether a grant is of the same pull as the one before it: the secrets of a pull follow from one seed.
-func follows(before, g entry.Granted) bool {
-	return before.Queue == g.Queue && before.Pilot == g.Pilot && before.Request == g.Request && unmixed(g.Nonce) == unmixed(before.Nonce)+step
-}
 
 // seedOf is the seed of the nth secret of a pull.
 func seedOf(nonce int64, n int) int64 {

@@ -316,7 +316,7 @@ func (s *stage) level(ctx context.Context) error {
 		}
 		end.Folded = at.Seq
 	}
-	_, err = (&series.Sampler{DB: s.place.pool}).Wait(ctx)
+	_, err = (&series.Sampler{DB: s.place.pool}).Wait(ctx) // or the daemon is at it
 	return errors.Join(err, folder.RollNodes(ctx))
 }
 
