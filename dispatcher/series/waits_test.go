@@ -98,7 +98,7 @@ func (s *site) skips() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer tx.Rollback(context.Background()) //nolint:errcheck // nothing was written
+	defer tx.Rollback(context.Background())
 	if _, err := tx.Exec(s.t.Context(), "SELECT FROM waited FOR UPDATE"); err != nil {
 		s.t.Fatal(err)
 	}
