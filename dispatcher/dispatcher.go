@@ -72,6 +72,7 @@ type Dispatcher struct {
 	rules  *rules.Rules
 
 	folding  sync.Mutex
+	pause    atomic.Int64 // ns; of folds, see fold.Folder.Pause
 	began    time.Time
 	eye      eye
 	site     site

@@ -32,7 +32,11 @@ func (d *Dispatcher) Fold(ctx context.Context, batches int) (n int, err error) {
 const (
 	foldBatches = 400
 	foldSteps   = 10
+	foldLonger  = 5 // times foldBatches, after a pause
 )
+
+// foldEvery is how often a step is due where none has to be put off.
+const foldEvery = time.Second
 
 // A daemon that follows leaves the tables to the leader while they are not so far behind. While nothing but time passes nobody hurries either.
 const (
@@ -50,11 +54,21 @@ func (b background) fold(ctx context.Context) (n int, err error) {
 			return 0, nil
 		}
 	}
-	if !b.eye.leads() && (now.lag == nil || now.lag.Time < behind) {
+	pause := time.Duration(b.pause.Load())
+	switch {
+	case !b.eye.leads() && (now.lag == nil || now.lag.Time < max(behind, 2*pause)):
+		return 0, nil
+	case pause > foldEvery && time.Since(now.came) < pause:
 		return 0, nil
 	}
+	pause, err = b.folder.Pause(ctx)
+	if err != nil {
+		return 0, err
+	}
+	b.pause.Store(int64(pause))
+	batches := foldBatches * int(min(pause/foldEvery, foldLonger))
 	for range foldSteps {
-		took, err := b.Fold(ctx, foldBatches)
+		took, err := b.Fold(ctx, batches)
 		n += took
 		if err != nil || took == 0 || b.brake.now().has(news) {
 			return n, err

@@ -38,7 +38,7 @@ type background struct{ *Dispatcher }
 func (b background) list() ([]Step, error) {
 	sampler := &series.Sampler{DB: b.cfg.Pool, Leads: b.eye.leads, Standing: b.standing}
 	list := []Step{
-		{"fold", time.Second, b.fold},
+		{"fold", foldEvery, b.fold},
 		{"lag", time.Second, b.lag},
 		{"count", time.Second, b.count},
 		{"survey", 5 * time.Second, b.survey},

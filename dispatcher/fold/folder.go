@@ -119,6 +119,24 @@ func position(ctx context.Context, db pg.DB) (p Position, err error) {
 	return p, nil
 }
 
+// Pause is how long after a step the next one is to come. Each leaves a dead version of every count and sum that it adds to, and the next looks
+// at all of them: none goes while a transaction is open that is older, such as that of a long report or a backup. With a step a second 2.8
+// million of them take 1.2 s of each step; with such pauses they take a tenth of the time, and the tables are later, by 20 s at most.
+func (f *Folder) Pause(ctx context.Context) (time.Duration, error) {
+	var dead int64
+	if err := f.db.QueryRow(ctx, query["dead"]).Scan(&dead); err != nil {
+		return 0, fmt.Errorf("dead rows of counts: %w", err)
+	}
+	return min(max(leastPause, time.Duration(dead)*time.Second/deadASecond), mostPause), nil
+}
+
+// Bounds of a pause, and how many dead rows have it a second longer.
+const (
+	leastPause  = time.Second
+	mostPause   = 20 * time.Second
+	deadASecond = 200_000
+)
+
 // Lag is how far the tables are behind the log.
 type Lag struct {
 	Batches int64
