@@ -133,7 +133,7 @@ func (l *leader) end() {
 
 // meet has the daemon that an answer of another named, if it did, asked whether it is there. It has to return the id of the request, as ours do.
 func (l *leader) meet(by *http.Client, at, url string) {
-	if url == at || !near(at, url) {
+	if url == at || !mayFollow(at, url) {
 		return
 	}
 	ctx, ok := l.begin(url)
@@ -156,9 +156,9 @@ func (l *leader) meet(by *http.Client, at, url string) {
 	}()
 }
 
-// near says whether a token that goes to one URL may go to another: it is not to be read on the way, and an address of a host itself means
+// mayFollow says whether a token that goes to one URL may go to another: it is not to be read on the way, and an address of a host itself means
 // another host elsewhere.
-func near(at, other string) bool {
+func mayFollow(at, other string) bool {
 	from, err := url.Parse(at)
 	if err != nil {
 		return false

@@ -112,14 +112,14 @@ func TestLeaderIsOurs(t *testing.T) {
 	}
 	for _, c := range []struct {
 		at, other string
-		near      bool
+		may       bool
 	}{
 		{"http://a:1", "http://b:1", true}, {"http://a:1", "https://b:1", true}, {"https://a:1", "https://b:1", true}, {"https://a:1", "http://b:1", false},
 		{"http://a:1", "http://127.0.0.1:1", false}, {"http://localhost:1", "http://[::1]:2", true}, {"http://127.0.0.1:1", "http://b:1", false},
 		{"http://a:1", "ftp://b:1", false}, {"http://a:1", "", false}, {"http://a:1", "://", false},
 	} {
-		if near(c.at, c.other) != c.near {
-			t.Errorf("from %s to %s: %v", c.at, c.other, !c.near)
+		if mayFollow(c.at, c.other) != c.may {
+			t.Errorf("from %s to %s: %v", c.at, c.other, !c.may)
 		}
 	}
 }
