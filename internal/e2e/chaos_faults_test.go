@@ -29,6 +29,7 @@ type fault struct {
 	jobs    int    // 0: 1500; more where so many would be done before it is over
 	vanish  int    // pilots that die or are cut off, at the most; 0: a few
 	courier bool   // pilots talk to daemons by way of couriers
+	follow  bool   // pilots go to the leader that answers name; else they stay on the wires between them and daemons
 	own     bool   // the database is harmed, so it is nobody else's
 	small   bool   // the database has a disk of its own, a small one
 	moves   bool   // the database is elsewhere afterwards
@@ -46,7 +47,7 @@ var faults = []fault{
 		c.reach(t, 500)
 		c.start(t, was)
 	}},
-	{name: "daemons-killed", what: "SIGKILL of all daemons and their generators; 1000 pilots come back at once", short: true, pilots: 1000, jobs: 6000, strike: func(t *testing.T, c *chaosPlay) {
+	{name: "daemons-killed", what: "SIGKILL of all daemons and their generators; 1000 pilots come back at once", short: true, pilots: 1000, jobs: 6000, follow: true, strike: func(t *testing.T, c *chaosPlay) {
 		for _, l := range c.links {
 			l.kill(t)
 		}
@@ -54,7 +55,7 @@ var faults = []fault{
 			c.start(t, l)
 		}
 	}},
-	{name: "daemon-paused", what: "SIGSTOP of the daemon that decides, until another one does and past its leases; SIGCONT", short: true, strike: func(t *testing.T, c *chaosPlay) {
+	{name: "daemon-paused", what: "SIGSTOP of the daemon that decides, until another one does and past its leases; SIGCONT", short: true, follow: true, strike: func(t *testing.T, c *chaosPlay) {
 		pid := c.deciding(t).cmd.Process.Pid
 		c.signal(t, pid, syscall.SIGSTOP)
 		c.awaitOther(t, pid)
@@ -117,7 +118,7 @@ var faults = []fault{
 	{name: "pilots-swallowed", what: "nothing passes between pilots and one daemon, for six seconds", strike: func(t *testing.T, c *chaosPlay) {
 		c.swallow(t, 6*time.Second, c.links[0].front)
 	}},
-	{name: "daemons-cut", what: "connections daemon–daemon reset, twenty times", strike: func(t *testing.T, c *chaosPlay) {
+	{name: "daemons-cut", what: "connections daemon–daemon reset, twenty times", follow: true, strike: func(t *testing.T, c *chaosPlay) {
 		c.cut(t, 20, func(l *link) *chaos.Wire { return l.relay })
 	}},
 	{name: "daemons-swallowed", what: "nothing passes between three daemons, for six seconds", daemons: 3, strike: func(t *testing.T, c *chaosPlay) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/internal/chaos"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -139,7 +140,7 @@ func (c *chaosPlay) link(t *testing.T, f fault) {
 		l.clock = newHostClock(t)
 	}
 	c.links = append(c.links, l)
-	l.daemon = &daemon{client: clientOf(t, l.url)}
+	l.daemon = &daemon{client: clientOf(t, l.url, func(c *client.Config) { c.Stay = !f.follow })}
 	c.start(t, l)
 	c.fleet.add(l.daemon)
 }

@@ -215,9 +215,13 @@ func serve(t testing.TB, dsn string, args ...string) *daemon {
 }
 
 // clientOf calls a daemon once a call: the tests repeat calls themselves, and count.
-func clientOf(t testing.TB, url string) *client.Client {
+func clientOf(t testing.TB, url string, with ...func(*client.Config)) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Config{URL: url, Patience: -1, Timeout: 20 * time.Second})
+	config := client.Config{URL: url, Patience: -1, Timeout: 20 * time.Second}
+	for _, w := range with {
+		w(&config)
+	}
+	c, err := client.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

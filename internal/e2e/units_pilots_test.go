@@ -70,10 +70,17 @@ func TestA8A9A11A12A14WithPilots(t *testing.T) {
 		return start(t, environment(), "pilot", "--server", c.URL(), "--queue", "Q", "--slots", "14", "--work-dir", filepath.Join(t.TempDir(), "w"))
 	}
 	alice, bob := &gated{t: t, dir: t.TempDir()}, &gated{t: t, dir: t.TempDir()}
+	ended := func(what string, task client.Task, n int64) {
+		t.Helper()
+		eventually(t, 60*time.Second, fmt.Sprint(what, ": so many jobs have ended: ", n), func() bool {
+			task, err := c.Task(t.Context(), task.ID)
+			return err == nil && task.Jobs.Finished == n
+		})
+	}
 	run := func(user string, g *gated, n int64) client.Task {
 		return submit(t, c, "A", n, func(s *client.TaskSpec) { s.Name, s.User, s.Resources, s.Command = user, user, maya, g.command() })
 	}
-	run("alice", alice, 40)
+	hers := run("alice", alice, 40)
 	first := pilot()
 	reach(t, c, "A9, before Bob came", map[string]int64{"alice": 10})
 	run("bob", bob, 8)
@@ -84,10 +91,8 @@ func TestA8A9A11A12A14WithPilots(t *testing.T) {
 	}
 	alice.end()
 	free := submit(t, c, "A", 2, nil)
-	eventually(t, 60*time.Second, "A11: jobs that need no unit have ended", func() bool {
-		task, err := c.Task(t.Context(), free.ID)
-		return err == nil && task.Jobs.Finished == 2
-	})
+	ended("A11, who needs no unit", free, 2)
+	ended("A9, Alice's sixth", hers, 6) // who holds what was the same before it ended
 	reach(t, c, "A9, after the sixth end", map[string]int64{"alice": 5, "bob": 5})
 	if _, err := c.SetResourceCapacity(t.Context(), "maya", "", 6, "test"); err != nil {
 		t.Fatal(err)
