@@ -139,8 +139,9 @@ BEGIN
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'batches'::regclass;
     WHILE bound - 1 - newest < room LOOP
-        -- Made beside the table and then attached: that keeps nobody waiting.
-        EXECUTE format('CREATE TABLE batches_%s (LIKE batches INCLUDING ALL)', bound);
+        -- Made beside the table and then attached: that keeps nobody waiting. Rows are dropped with it: no vacuum because of inserts.
+        EXECUTE format('CREATE TABLE batches_%s (LIKE batches INCLUDING ALL) WITH (autovacuum_vacuum_insert_threshold = -1, '
+            'toast.autovacuum_vacuum_insert_threshold = -1)', bound);
         EXECUTE format('ALTER TABLE batches ATTACH PARTITION batches_%s FOR VALUES FROM (%s) TO (%s)', bound, bound, bound + size);
         bound := bound + size;
         made := made + 1;

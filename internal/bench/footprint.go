@@ -207,7 +207,8 @@ const (
 	quietFirst    = 10 * time.Second // steps keep their pace for a while after the last news
 )
 
-// quiet is S12: a daemon of its own in a database of its own, with nothing to do, then with 20,000 slots whose jobs take ten minutes.
+// quiet is S12: a daemon of its own on a server of its own, since autovacuum of what other measurements left would count, with nothing to do, then
+// with 20,000 slots whose jobs take ten minutes.
 func (s *stage) quiet(ctx context.Context, _ selection) (err error) {
 	if s.place.process == 0 {
 		return &unmeasured{"processor time of PostgreSQL is seen in a private cluster only"}
@@ -217,10 +218,9 @@ func (s *stage) quiet(ctx context.Context, _ selection) (err error) {
 	}
 	day := Day{Slots: quietSlots, Node: 64, Queues: queues, Tree: basePlan.tree, Speed: 1, Length: time.Hour, MeanJob: quietJob, Fail: 0.05, Rests: 1, Lease: 3 * time.Minute, Seed: 1}
 	t := &stage{Sizes: s.Sizes, cfg: s.cfg, report: s.report, plan: day.sitePlan()}
-	if t.place, err = openPlace(ctx, s.place.dsn, s.cfg.Log); err != nil {
+	if t.place, err = openPlace(ctx, "", s.cfg.Log); err != nil {
 		return err
 	}
-	t.place.process = s.place.process
 	r := &dayRun{Day: day, stage: t}
 	err = r.quietly(ctx)
 	if err = errors.Join(err, r.stop(context.WithoutCancel(ctx))); err != nil {
