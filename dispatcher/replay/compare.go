@@ -59,8 +59,7 @@ func (c *Compare) Play(b entry.Batch) error {
 	c.measure(b.At)
 	err := c.player.Play(b, c.decide)
 	if err == nil && c.rival != nil {
-		c.rival.follow(b.Entries[c.rival.at:])
-		c.rival.at = 0
+		c.rival.finish(b.Entries)
 	}
 	return err
 }

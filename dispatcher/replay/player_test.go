@@ -9,28 +9,28 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// A gang starts in several pulls at once, so that grants of one pull may stand between those of another: what each was given before is known all the same.
+// A gang starts in several pulls at once, so that grants of one pull may stand between those of another: what each was given before is known all
+// the same, also to another site's machine.
 func TestPullsBetweenPulls(t *testing.T) {
 	t.Parallel()
-	h := newHistory(machine.Config{})
-	tree, err := shares.Build([]shares.Spec{{Name: "s", Plan: shares.DefaultPlan()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree.SetIDs(func(string) shares.ShareID { return 1 })
-	site := shares.Version{Number: 1, Tree: tree, Queues: []shares.Queue{{ID: 1, Name: "q", Pool: "p", State: shares.Online, CorePowerMilli: 1000, Cores: 8}}}
-	for _, e := range []entry.Entry{entry.Adopted{Number: 1, Site: &site}, entry.Tick{Now: h.now}, entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1}},
-		entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 3, Attempt: 1, User: "u"}} {
-		if !h.apply(e) {
-			t.Fatalf("%+v is refused", e)
-		}
-	}
+	h, site := newHistory(machine.Config{}), oneShare(t, "q1", "q2")
+	h.all(t, entry.Adopted{Number: 1, Site: &site}, entry.Tick{Now: h.now}, entry.Polled{Queue: 1, Is: true}, entry.Polled{Queue: 2, Is: true},
+		entry.Shaped{Shape: 1, Need: job.Requirements{Cores: 1, Queues: []string{"q1"}}},
+		entry.Shaped{Shape: 2, Need: job.Requirements{Cores: 2, Queues: []string{"q2"}}},
+		entry.Enqueued{Task: 1, Share: 1, Shape: 1, Low: 1, High: 2, Attempt: 1, User: "u"},
+		entry.Enqueued{Task: 2, Share: 1, Shape: 2, Low: 3, High: 3, Attempt: 1, User: "u"})
 	h.seal()
-	for range 2 { // a pilot has several pulls at once
-		h.pull(machine.Pull{Queue: 1, Slot: job.Slot{Cores: 2}, Most: 2, Pilot: "a"})
+	for q := range 2 {
+		h.pull(machine.Pull{Queue: shares.QueueID(q + 1), Slot: job.Slot{Cores: 2}, Most: 2, Pilot: "a"})
+	}
+	if len(h.entries) != 3 {
+		t.Fatalf("%+v, want three grants", h.entries)
 	}
 	h.entries[1], h.entries[2] = h.entries[2], h.entries[1]
 	h.seal()
+	if s := h.score(t, machine.Config{}, &site); s.Compared != 3 || s.Differences != 0 {
+		t.Errorf("of %d decisions made again %d are others, want none of three: %+v", s.Compared, s.Differences, s.First)
+	}
 	p, had := NewPlayer(machine.New(machine.Config{})), map[int64]int{}
 	batches, err := h.log.Read(t.Context(), 0, 10)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 type rival struct {
 	machine *machine.Machine
 	site    shares.Version
-	instead map[int64]occupant  // by job that the log gave a slot; absent: the same job has it
-	waits   map[int64]returning // by job that the log has waiting
-	had     []entry.Granted     // what the pull was given here
-	at      int                 // entries of the batch that it has followed
+	instead map[int64]occupant        // by job that the log gave a slot; absent: the same job has it
+	waits   map[int64]returning       // by job that the log has waiting
+	had     map[int64][]entry.Granted // what the pulls of the batch were given here, by the seeds of their secrets
+	at      int                       // entries of the batch that it has followed
 }
 
 // occupant is who has a slot instead of a job of a task.
@@ -31,7 +31,7 @@ type returning struct {
 }
 
 func newRival(m *machine.Machine, site shares.Version) *rival {
-	return &rival{machine: m, site: site, instead: map[int64]occupant{}, waits: map[int64]returning{}}
+	return &rival{machine: m, site: site, instead: map[int64]occupant{}, waits: map[int64]returning{}, had: map[int64][]entry.Granted{}}
 }
 
 // adopt puts the other site in force, its queues in the states of those that are in force.
@@ -55,6 +55,13 @@ func (r *rival) catchUp(entries []entry.Entry, t *Turn) {
 			return
 		}
 	}
+}
+
+// finish follows what is left of the batch.
+func (r *rival) finish(entries []entry.Entry) {
+	r.follow(entries[r.at:])
+	r.at = 0
+	clear(r.had)
 }
 
 // follow counts entries. What the rival refuses is about jobs that are in another state here, and is left out.
@@ -164,9 +171,6 @@ func (r *rival) gone(e entry.Entry, task, low, high int64) {
 // decide gives a slot of the log to whom the other site says; a reason where what happened stands. now is the machine of the log. tell: how
 // shares stand is wanted too.
 func (r *rival) decide(t *Turn, now *machine.Machine, tell bool) (o score.Outcome, why score.Reason) {
-	if len(t.Had) == 0 {
-		r.had = r.had[:0]
-	}
 	holds, gang, _ := now.Claims(t.Grant.Job)
 	switch {
 	case gang:
@@ -180,7 +184,7 @@ func (r *rival) decide(t *Turn, now *machine.Machine, tell bool) (o score.Outcom
 	if why == "" {
 		p := t.Pull
 		p.Contests = tell
-		if l = r.machine.Look(p, r.had); l.Verdict == machine.Given {
+		if l = r.machine.Look(p, r.had[p.Nonce]); l.Verdict == machine.Given {
 			if holds, _, _ := r.machine.Claims(l.Grant.Job); holds {
 				why = score.Claimed
 			}
@@ -223,7 +227,7 @@ func (r *rival) give(g entry.Granted, t *Turn) error {
 	if g.Job != t.Grant.Job {
 		r.instead[t.Grant.Job] = occupant{g.Job, t.Grant.Task}
 	}
-	r.had = append(r.had, g)
+	r.had[t.Pull.Nonce] = append(r.had[t.Pull.Nonce], g)
 	return nil
 }
 

@@ -49,6 +49,31 @@ func newHistory(cfg machine.Config) *history {
 	return h
 }
 
+// oneShare is a site with one share and queues of a pool.
+func oneShare(t *testing.T, queues ...string) shares.Version {
+	t.Helper()
+	tree, err := shares.Build([]shares.Spec{{Name: "s", Plan: shares.DefaultPlan()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.SetIDs(func(string) shares.ShareID { return 1 })
+	site := shares.Version{Number: 1, Tree: tree}
+	for i, name := range queues {
+		site.Queues = append(site.Queues, shares.Queue{ID: shares.QueueID(i + 1), Name: name, Pool: "p", State: shares.Online, CorePowerMilli: 1000, Cores: 8})
+	}
+	return site
+}
+
+// all counts entries.
+func (h *history) all(t *testing.T, entries ...entry.Entry) {
+	t.Helper()
+	for _, e := range entries {
+		if !h.apply(e) {
+			t.Fatalf("%+v is refused", e)
+		}
+	}
+}
+
 // apply counts an entry; false when the machine refuses it.
 func (h *history) apply(e entry.Entry) bool {
 	if a, ok := e.(entry.Adopted); ok {
