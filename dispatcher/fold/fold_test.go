@@ -398,26 +398,6 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
-func TestLag(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	want := func(batches int64, d time.Duration) {
-		t.Helper()
-		if lag, err := f.Lag(t.Context()); lag.Batches != batches || lag.Time != d || err != nil {
-			t.Errorf("%+v, %v: want %d batches, %v", lag, err, batches, d)
-		}
-	}
-	want(0, 0)
-	f.busy(t, 10) // one a minute
-	want(10, 9*time.Minute)
-	if _, err := f.Fold(t.Context(), 4); err != nil {
-		t.Fatal(err)
-	}
-	want(6, 6*time.Minute)
-	f.foldAll(t, 100)
-	want(0, 0)
-}
-
 // Days of history go one by one, oldest first, and only as a whole.
 func TestRetain(t *testing.T) {
 	t.Parallel()

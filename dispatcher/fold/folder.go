@@ -140,30 +140,7 @@ const (
 // Lag is how far the tables are behind the log.
 type Lag struct {
 	Batches int64
-	Time    time.Duration // from the last batch that is folded to the newest, by the clock of the batches
-}
-
-// Lag returns how far the tables are behind the log, for metrics and for whoever slows down pulls.
-func (f *Folder) Lag(ctx context.Context) (lag Lag, err error) {
-	p, err := f.Position(ctx)
-	if err != nil {
-		return lag, err
-	}
-	last, _, err := f.log.Last(ctx)
-	if err != nil || last <= p.Seq {
-		return lag, err
-	}
-	newest, err := f.log.Read(ctx, last-1, 1)
-	if err != nil || len(newest) == 0 {
-		return lag, err
-	}
-	lag.Batches = last - p.Seq
-	if p.Seq > 0 {
-		lag.Time = newest[0].At.Sub(p.At)
-	} else if first, err := f.log.Read(ctx, 0, 1); err == nil && len(first) > 0 {
-		lag.Time = newest[0].At.Sub(first[0].At)
-	}
-	return lag, nil
+	Time    time.Duration // by how much the newest batch is later than the first that is not folded, at most
 }
 
 // Result is what a step did.
