@@ -61,9 +61,10 @@ type Outbox interface {
 type Dispatcher struct {
 	*Reads
 	*Verbs
-	steps []Step
-	brake brake
-	meter *meter.Meter
+	steps    []Step
+	brake    brake
+	meter    *meter.Meter
+	reported reported
 
 	cfg    Config
 	log    *ledger.Table

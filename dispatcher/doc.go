@@ -37,6 +37,6 @@
 //
 // # What is written beside the log
 //
-// Texts of attempts with the append of their end; reports of renewals by whoever was told (lease_reports), which the fold puts below those
-// texts when the attempt has ended. A start begins with the Stood that is folded, and is equal again from the next one on.
+// Texts of attempts with the append of their end; reports of renewals by whoever was told, once a second (lease_reports),
+// which the fold puts below those texts when the attempt has ended. A start begins with the Stood that is folded, and is equal again from the next one on.
 package dispatcher

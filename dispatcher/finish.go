@@ -33,6 +33,7 @@ func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply
 		}
 		reply.Verdicts[i] = Verdict{Lease: r.Lease, Verdict: LeaseLost}
 		if key, ok := parseLease(r.Lease); ok {
+			r.Report = d.reported.under(key, r.Report)
 			in, at = append(in, endOf(key, outcome, &r)), append(at, i)
 		}
 	}
@@ -43,6 +44,7 @@ func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply
 	if err != nil {
 		return FinishReply{}, fmt.Errorf("finish: %w", err)
 	}
+	d.reported.over(in)
 	for n, v := range out {
 		said := &reply.Verdicts[at[n]]
 		if said.JobState = stateAfter(v); v.Is {

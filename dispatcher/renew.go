@@ -8,7 +8,6 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
-	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // states are those of leases as the leader keeps them.
@@ -38,7 +37,6 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 	if len(in) == 0 {
 		return reply, nil
 	}
-	said := map[lease.Key]map[string]any{}
 	out, err := d.renew(ctx, in)
 	if err != nil {
 		return RenewReply{}, fmt.Errorf("renew: %w", err)
@@ -49,32 +47,12 @@ func (d *Dispatcher) Renew(ctx context.Context, req RenewRequest) (RenewReply, e
 			continue
 		}
 		reply.Kept = append(reply.Kept, tokens[i])
-		if len(reports[i]) > 0 {
-			said[in[i].Key] = reports[i]
-		}
+		d.reported.note(in[i].Key, reports[i])
 		if r.Order != nil {
 			reply.Cancel = append(reply.Cancel, CancelOrder{Lease: tokens[i], Reason: r.Order.Reason, GraceS: float64(r.Order.GraceS)})
 		}
 	}
-	d.keepReports(ctx, said)
 	return reply, nil
-}
-
-// keepReports writes down what renewals brought beside the usual. Their leases are renewed by then, whatever becomes of this: a report that is
-// lost comes again, at the latest with the end.
-func (d *Dispatcher) keepReports(ctx context.Context, said map[lease.Key]map[string]any) {
-	if len(said) == 0 {
-		return
-	}
-	var jobs []int64
-	var attempts []int32
-	var reports [][]byte
-	for key, report := range said {
-		jobs, attempts, reports = append(jobs, key.Job), append(attempts, key.Attempt), append(reports, packReport(report))
-	}
-	if _, err := d.cfg.Pool.Exec(ctx, query["keep_reports"], pg.Args{"jobs": jobs, "attempts": attempts, "reports": reports}); err != nil {
-		d.cfg.Log.Warn("reports of running attempts are not kept", "leases", len(jobs), "err", err)
-	}
 }
 
 // mostTTL bounds what a protocol may ask for: half a century of seconds fits the log.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+
+	"github.com/divvyhq/divvy/dispatcher/lease"
 )
 
 // What a pilot reports while its attempt runs is shown of it, and stays below what is said at the end, also where nothing is.
@@ -47,14 +49,45 @@ func TestReportsOfRenewals(t *testing.T) {
 		t.Errorf("%+v", again)
 	} else {
 		said(again, map[string]any{"e": 5})
-		j, err := w.Job(t.Context(), second.Job)
-		if err != nil || len(j.Attempts) == 2 && !reflect.DeepEqual(j.Attempts[1].Report, map[string]any{"e": 5.0}) {
-			t.Errorf("of the next attempt: %+v, %v", j.Attempts, err)
-		}
+		waitFor(t, func() bool {
+			j, err := w.Job(t.Context(), second.Job)
+			return err == nil && len(j.Attempts) == 2 && reflect.DeepEqual(j.Attempts[1].Report, map[string]any{"e": 5.0})
+		})
 	}
 	var left int
 	if err := p.db.QueryRow(t.Context(), "SELECT count(*) FROM lease_reports").Scan(&left); err != nil || left != 1 {
 		t.Errorf("%d reports of attempts that run, %v", left, err)
+	}
+}
+
+// Reports wait until they are written for all at once; an end takes what waits with it, and what could not be written waits again.
+func TestReportsWait(t *testing.T) {
+	t.Parallel()
+	var r reported
+	one, two := lease.Key{Job: 1, Attempt: 1}, lease.Key{Job: 2, Attempt: 1}
+	type said = map[string]any
+	r.note(one, said{"a": 1, "b": 1})
+	r.note(one, said{"b": 2})
+	r.note(two, nil)
+	if got := r.under(one, said{"c": 3, "a": 4}); !reflect.DeepEqual(got, said{"a": 4, "b": 2, "c": 3}) {
+		t.Errorf("an end says %v", got)
+	}
+	all := r.take()
+	if want := (map[lease.Key]said{one: {"a": 1, "b": 2}}); !reflect.DeepEqual(all, want) || len(r.take()) != 0 {
+		t.Errorf("%v waits, want %v, once", all, want)
+	}
+	r.note(one, said{"b": 5})
+	r.back(all)
+	r.note(two, said{"d": 1})
+	r.over([]lease.End{{Key: two}})
+	if got, want := r.take(), (map[lease.Key]said{one: {"a": 1, "b": 5}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v waits after it could not be written, want %v", got, want)
+	}
+	for i := range mostReported + 1 {
+		r.note(lease.Key{Job: int64(i)}, said{"a": 1})
+	}
+	if n := len(r.take()); n != mostReported {
+		t.Errorf("reports of %d leases wait, want at most %d", n, mostReported)
 	}
 }
 

@@ -39,6 +39,7 @@ func (b background) list() ([]Step, error) {
 	sampler := &series.Sampler{DB: b.cfg.Pool, Leads: b.eye.leads, Standing: b.standing}
 	list := []Step{
 		{"fold", foldEvery, b.fold},
+		{"reports", time.Second, b.report},
 		{"lag", time.Second, b.lag},
 		{"count", time.Second, b.count},
 		{"survey", 5 * time.Second, b.survey},
