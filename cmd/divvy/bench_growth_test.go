@@ -28,7 +28,7 @@ func TestBenchGrowth(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	want := "S5 ready_ratio, S5 held_ratio, S5 wide_ratio, S5 daemons_ratio, S5 off_at_rest_jobs, S9 start_s, S9 memory_mb, S9 cpu_us_a_claim"
+	want := "S5 ready_ratio, S5 held_ratio, S5 wide_ratio, S5 daemons_ratio, S5 off_at_rest_jobs, S9 start_s, S9 memory_mb, S9 cpu_us_a_claim, S9 first_seconds_ratio"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
