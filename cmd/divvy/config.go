@@ -60,7 +60,7 @@ type config struct {
 	KeepDecisions  time.Duration `yaml:"keep_decisions" doc:"How long what a replay needs is kept: the log, and checkpoints of what it came to."`
 	KeepAudit      time.Duration `yaml:"keep_audit" doc:"How long the audit is kept: who changed what; 0 = for ever."`
 	MakingWait     time.Duration `yaml:"making_wait" doc:"How long a pull waits for jobs of the share that comes first while no generator makes any jobs; five times that in all."`
-	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long."`
+	LocalWait      time.Duration `yaml:"local_wait" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long; the same on all daemons of a site."`
 	GangHold       time.Duration `yaml:"gang_hold" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
 	Pprof          string        `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	LogFormat      string        `yaml:"log_format" doc:"text or json."`

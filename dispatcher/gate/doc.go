@@ -9,6 +9,9 @@
 //	Claimed Joined ───▶ Party: jobs that hold the same claims ──▶ Sort: what these ask of a slot now
 //	Granted Ended  ───▶ Effects: parties whose sort is another, sorts that are full or are so no more, units to charge
 //
+// The three have no interface in common but Refusal, which says of each what a job lacked. An interface of calls would be asked for every job;
+// here what is kept back is nowhere that a decision looks: parked with the units that it waits for, in a sort that no slot has, or held at a node.
+//
 // # The idea
 //
 // Jobs of one sort may run at the same slots, as far as claims go: whatever claims ask is said by the sort, and nothing has to be
