@@ -90,9 +90,11 @@ func (sp *Supplies) Adopt(version shares.Version) {
 		}
 		sp.families[r.Name] = f
 	}
-	for key := range sp.reports {
+	for key, r := range sp.reports {
 		if sup := sp.reported(key); sup != nil {
 			sup.follow()
+		} else {
+			r.stale = false // of what is not there none is too old: who starts by tables would not know
 		}
 	}
 }
