@@ -132,7 +132,7 @@ func (t *truth) bind(c *claimTruth, l *leaseTruth, devices []string) (left []str
 		t.violate("claim %d is bound at node %q with %v, and needs %d devices", c.made.Claim, l.Node, c.devices, c.gpus())
 	}
 	t.takeDevices(c)
-	t.units += c.units()
+	t.units[c.queue-1] += c.units()
 	return devices[n:]
 }
 
@@ -213,7 +213,7 @@ func (t *truth) unclaimed(claim int64) {
 func (t *truth) unbind(c *claimTruth) {
 	t.freeDevices(c)
 	if c.state != pending {
-		t.units -= c.units()
+		t.units[c.queue-1] -= c.units()
 	}
 	c.state, c.queue, c.node, c.devices = pending, 0, "", nil
 	if c.jobs == 0 {

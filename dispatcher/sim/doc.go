@@ -7,9 +7,9 @@
 // takes away what a violation does not need.
 //
 // Most histories are of one share and jobs that ask for nothing. The others have some of: a tree of shares with weights and limits, between which
-// jobs move; units of a resource, split between users or not, of which there are fewer for a time; claims of groups, with nodes, devices, units,
+// jobs move; units of a resource, split between users or not, of each queue or of all, of which there are fewer for a time, or their owner says so; claims of groups, with nodes, devices, units,
 // templates that come late and jobs that start together, some of which are scaled away; a claim that people make and delete; a second
-// version of the site. Half of the starts make their machine of what tables have (machine.Restore).
+// version of the site and a third, which may take the resource away and bring it back. Half of the starts make their machine of what tables have (machine.Restore).
 //
 // The cores under test are lease.Node and the machine, as production runs them. The log is ledgertest.Memory; TestOnPostgreSQL
 // plays seeds on the table, and folds it. Everything else here is
@@ -24,7 +24,7 @@
 // renewal that was answered, or since a change of leader.
 //
 // A job is granted for the share and at the place that it has by then, as far as the max of each share on its path lets it, and to the share that is
-// furthest below its target where nothing else keeps jobs back. Its units are there, and those of its claims. A claim is where the first of its jobs
+// furthest below its target where nothing else keeps jobs back. Its units are there, and those of its claims, as far as the last report of their owner goes that counts. A claim is where the first of its jobs
 // was, held by no more than may hold it, with devices that no other claim has; it is free again when it should be; a gang starts as a whole. The
 // machine's own books of units, leases and claims are counted again by the model.
 //

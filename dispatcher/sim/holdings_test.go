@@ -14,14 +14,13 @@ type holdings struct {
 	site   *Site
 	tree   *shares.Tree
 	shares [2]map[shares.ShareID]int // leases that leaves pay for, by queue
-	units  int64                     // of the resource, of leases and claims
-	capped int64                     // that there are, whatever the site says; -1: as it says
+	unitsTruth
 	claims claimsTruth
 	order  orderTruth
 }
 
 func newHoldings(p *Plan) holdings {
-	h := holdings{capped: -1}
+	h := holdings{unitsTruth: unitsTruth{capped: -1, reports: map[shares.QueueID]entry.Reported{}}}
 	h.claims = claimsTruth{by: map[int64]*claimTruth{}, of: map[int64][]*claimTruth{}, taken: map[device]int64{}, start: map[*claimTruth]bool{}}
 	for q := range h.shares {
 		h.shares[q] = map[shares.ShareID]int{}
@@ -31,14 +30,6 @@ func newHoldings(p *Plan) holdings {
 }
 
 func (h *holdings) adopt(s *Site) { h.site, h.tree = s, s.tree() }
-
-// all is how many units there are.
-func (h *holdings) all() int64 {
-	if h.capped >= 0 {
-		return h.capped
-	}
-	return h.site.Units
-}
 
 // spots are the queues, by the nodes of pilots.
 const spots = 2 * len(nodesOf)
@@ -50,7 +41,7 @@ func (t *truth) other(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Adopted:
 		if e.Number > 1 {
-			t.adopt(t.plan.Later)
+			t.adopt([]*Site{t.plan.Later, t.plan.Third}[e.Number-2])
 			t.templates(t.sites[e.Number-1])
 			t.seen.Adopted++
 		}
@@ -59,6 +50,8 @@ func (t *truth) other(e entry.Entry) {
 		for _, c := range e.Capacities {
 			t.capped = c.Units
 		}
+	case entry.Reported:
+		t.reports[e.Queue] = e
 	case entry.Moved:
 		t.moved(e)
 	case entry.Claimed:
@@ -148,8 +141,8 @@ func (t *truth) mayHold(j *jobTruth, g *entry.Granted) {
 	}
 	if need := t.needs(j, g.Job); need > 0 {
 		t.seen.Units++
-		if t.units+need > t.all() {
-			t.violate("job %d is granted %d units, and %d of %d are held", g.Job, need, t.units, t.all())
+		if held, most := t.unitsAt(g.Queue), t.usable(g.Queue); held+need > most {
+			t.violate("job %d is granted %d units, and %d of %d are held", g.Job, need, held, most)
 		}
 	}
 	t.judgeOrder(g)
@@ -158,14 +151,14 @@ func (t *truth) mayHold(j *jobTruth, g *entry.Granted) {
 // hold counts what a lease takes.
 func (t *truth) hold(l *leaseTruth) {
 	t.shares[l.Queue-1][l.pays]++
-	t.units += unitsOf(t.jobs[l.Job].Shape)
+	t.units[l.Queue-1] += unitsOf(t.jobs[l.Job].Shape)
 	t.take(l)
 }
 
 // release counts what it gives back.
 func (t *truth) release(l *leaseTruth, e *entry.Ended) {
 	t.shares[l.Queue-1][l.pays]--
-	t.units -= unitsOf(t.jobs[l.Job].Shape)
+	t.units[l.Queue-1] -= unitsOf(t.jobs[l.Job].Shape)
 	t.leave(l.Job, e)
 }
 
@@ -189,7 +182,7 @@ func (t *truth) hasJob(queue, node int) bool {
 		return false // nobody is there, or slots of the node may be held for a gang
 	}
 	for id, j := range t.jobs { // any: the order does not matter
-		if j.ready && !t.full(j.Share, queue) && t.hasUnits(j, id) && t.admits(id, queue, node) {
+		if j.ready && !t.full(j.Share, queue) && t.hasUnits(j, id, queueID(queue)) && t.admits(id, queue, node) {
 			return true
 		}
 	}
@@ -197,9 +190,9 @@ func (t *truth) hasJob(queue, node int) bool {
 }
 
 // hasUnits says whether a job may have its units. Where users share them, units may be kept for others for a time.
-func (t *truth) hasUnits(j *jobTruth, id int64) bool {
+func (t *truth) hasUnits(j *jobTruth, id int64, queue shares.QueueID) bool {
 	need := t.needs(j, id)
-	return need == 0 || !t.plan.ByUser && t.units+need <= t.all()
+	return need == 0 || !t.plan.ByUser && t.unitsAt(queue)+need <= t.usable(queue)
 }
 
 // recount holds what the machine of the log has of all this against the model.
@@ -209,11 +202,7 @@ func (t *truth) recount() {
 		return
 	}
 	v := m.View()
-	for _, shelf := range v.Shelves() {
-		if held := shelf.Book.Held(); held != t.units {
-			t.violate("the machine has %d units of %s held, jobs and claims hold %d", held, shelf.Ref, t.units)
-		}
-	}
+	t.recountUnits(&v)
 	held := map[shares.ShareID]int64{}
 	for q := range t.shares {
 		for share, n := range t.shares[q] {

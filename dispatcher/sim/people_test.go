@@ -41,6 +41,12 @@ func (w *world) do(d Deed) {
 		if w.plan.Later != nil && w.tables.away == 0 {
 			w.applyLater(d.Host)
 		}
+	case Return:
+		if w.plan.Third != nil && w.tables.away == 0 && w.adopting.there(w) {
+			w.applyThird(d.Host)
+		}
+	case Report:
+		w.report(d)
 	case Make, Delete:
 		switch {
 		case !w.plan.Claims:
@@ -133,6 +139,9 @@ func (w *world) applyLater(host int) {
 func (w *world) relent() {
 	if w.plan.Later != nil && !w.adopting.there(w) {
 		w.applyLater(-1)
+	}
+	if w.plan.Third != nil && !w.back.there(w) {
+		w.applyThird(-1)
 	}
 	if w.plan.Units > 0 {
 		w.write(&rowTruth{entries: []entry.Entry{entry.Capped{}}}, -1)

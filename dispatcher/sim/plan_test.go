@@ -56,7 +56,9 @@ const (
 	Adopt     Verb = "adopt" // the second version of the site
 	Make      Verb = "make"  // a claim of people
 	Delete    Verb = "delete"
-	Cap       Verb = "cap" // how many units there are, whatever the site says
+	Cap       Verb = "cap"    // how many units there are, whatever the site says
+	Report    Verb = "report" // what the owner of the units says
+	Return    Verb = "return" // the third version of the site
 )
 
 // Deed is something that is written for the log.
@@ -72,6 +74,7 @@ type Deed struct {
 	Claim   Claiming
 	From    int  // a move is of jobs of this share; 0: of all of the task
 	Running bool // leases move too
+	Says    Saying
 }
 
 // Claiming is what claims jobs hold. The zero one is none.
@@ -109,6 +112,7 @@ type Plan struct {
 	Span    time.Duration // faults end by then
 	Site                  // in force from the beginning
 	Later   *Site         // in force from Adopt on; nil: there is none
+	Third   *Site         // in force from Return on; nil: there is none
 	ByUser  bool          // units are split between users
 	Claims  bool          // jobs hold claims, and pilots are on nodes
 	Loss    float64       // of messages between daemons
@@ -168,6 +172,7 @@ func Draw(seed uint64) Plan {
 		}
 	}
 	p.enrich(stream(seed, 5))
+	p.drawReports(stream(seed, 6))
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }
@@ -207,6 +212,9 @@ func (p Plan) String() string {
 	}
 	if p.Later != nil {
 		s += fmt.Sprintf("  then %+v\n", *p.Later)
+	}
+	if p.Third != nil {
+		s += fmt.Sprintf("  then %+v\n", *p.Third)
 	}
 	for _, d := range p.Deeds {
 		s += fmt.Sprintf("  deed  %+v\n", d)

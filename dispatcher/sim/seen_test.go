@@ -9,6 +9,7 @@ import (
 type Seen struct {
 	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost, Stale int
 	Units, Bound, Gangs, Moved, Adopted, Turns                                  int // grants with units, claims that were bound, gangs, jobs that moved, versions, choices between shares
+	Reports, Limiting, Expired                                                  int // reports of the units' owner, grants while one left fewer units than the site has, reports that were too old
 	Register                                                                    int // operations for porcupine
 	History                                                                     []Op
 }

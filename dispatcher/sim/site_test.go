@@ -23,6 +23,9 @@ type Site struct {
 	Shares []Share // leaves, by their ids from 1; nil: one share without a limit
 	Group  Share
 	Units  int64 // of the resource; 0: there is none
+
+	PerQueue bool          // each queue has so many units of its own
+	Expires  time.Duration // when what their owner says is too old
 }
 
 // licence is the resource, and groupID the share that has others below it.
@@ -111,7 +114,8 @@ func (s *Site) version(number int64, byUser bool) *shares.Version {
 		v.Queues = append(v.Queues, q)
 	}
 	if s.Units > 0 {
-		r := shares.Resource{Name: licence, Capacity: s.Units, Split: shares.Split{By: shares.SplitByUser}, MaxBypass: 5, MaxHold: time.Second}
+		r := shares.Resource{Name: licence, Capacity: s.Units, Split: shares.Split{By: shares.SplitByUser}, MaxBypass: 5, MaxHold: time.Second,
+			PerQueue: s.PerQueue, ExternalExpires: s.Expires}
 		if !byUser { // nothing but the units bounds who gets them, and none is kept for anybody
 			r.Exempt, r.MaxBypass = users[:], 1<<20
 		}
@@ -144,13 +148,17 @@ func poolOf(queue int) string { return fmt.Sprintf("p%d", queue) }
 func (p *Plan) versions() []*shares.Version {
 	all := []*shares.Version{p.Site.version(1, p.ByUser)}
 	if p.Later != nil {
-		later := p.Later.version(2, p.ByUser)
+		all = append(all, p.Later.version(2, p.ByUser))
+	}
+	if p.Third != nil {
+		all = append(all, p.Third.version(3, p.ByUser))
+	}
+	for _, later := range all[1:] {
 		for i := range p.Deeds {
 			if c := &p.Deeds[i].Claim; c.Late > 0 {
 				later.ClaimTemplates = append(later.ClaimTemplates, c.template())
 			}
 		}
-		all = append(all, later)
 	}
 	return all
 }
@@ -311,7 +319,7 @@ var parts = map[string]func(*Plan){
 		p.eachDeed(func(d *Deed) { d.Claim = Claiming{} })
 	},
 	"later": func(p *Plan) {
-		p.Later = nil
+		p.Later, p.Third = nil, nil
 		p.eachDeed(func(d *Deed) { d.Claim.Late = 0 })
 	},
 }
@@ -325,6 +333,8 @@ func (p *Plan) has(part string) bool {
 		return p.Units > 0
 	case "claims":
 		return p.Claims
+	case "reports", "away", "queues":
+		return p.hasOfUnits(part)
 	}
 	return p.Later != nil
 }
@@ -334,7 +344,7 @@ func (p *Plan) rich() bool { return len(p.Shares) > 0 || p.Units > 0 || p.Claims
 
 // plain is the plan without all parts.
 func (p Plan) plain() Plan {
-	for _, part := range []string{"shares", "units", "claims", "later"} {
+	for _, part := range []string{"shares", "units", "claims", "later", "reports"} {
 		parts[part](&p)
 	}
 	return p
@@ -346,6 +356,11 @@ func (p *Plan) each(change func(*Site)) {
 		later := *p.Later
 		change(&later)
 		p.Later = &later
+	}
+	if p.Third != nil {
+		third := *p.Third
+		change(&third)
+		p.Third = &third
 	}
 }
 

@@ -88,6 +88,7 @@ type world struct {
 	net      network
 	jobs     int64          // announced or about to be
 	adopting *rowTruth      // the second version of the site; nil: nobody has applied it
+	back     *rowTruth      // the third one
 	nClaim   int64          // claims that there were
 	scaled   map[int64]bool // claims that were scaled away
 
