@@ -15,6 +15,7 @@ type holdings struct {
 	tree   *shares.Tree
 	shares [2]map[shares.ShareID]int // leases that leaves pay for, by queue
 	unitsTruth
+	debts  []entry.Debt // in the order in which they come
 	claims claimsTruth
 	order  orderTruth
 }
@@ -52,6 +53,8 @@ func (t *truth) other(e entry.Entry) {
 		}
 	case entry.Reported:
 		t.reports[e.Queue] = e
+	case entry.Owed:
+		t.owed(e)
 	case entry.Moved:
 		t.moved(e)
 	case entry.Claimed:
@@ -153,6 +156,7 @@ func (t *truth) hold(l *leaseTruth) {
 	t.shares[l.Queue-1][l.pays]++
 	t.units[l.Queue-1] += unitsOf(t.jobs[l.Job].Shape)
 	t.take(l)
+	t.pay(l)
 }
 
 // release counts what it gives back.

@@ -62,6 +62,12 @@ func (t *truth) judgeOrder(g *entry.Granted) {
 		got = min(got, s.slots)
 	}
 	leaf, _ := s.tree.ByID(g.Share)
+	if first, is := t.comesFirst(&s, poolOf(q)); is {
+		if t.seen.Owed++; first.Share != g.Share {
+			t.violate("job %d of share %d is granted at queue %d: share %d is owed %d and comes first", g.Job, g.Share, q, first.Share, first.Units)
+		}
+		return
+	}
 	target := float64(got)
 	for node := 0; len(s.tree.Nodes[node].Children) > 0; {
 		children := s.tree.Nodes[node].Children
@@ -122,8 +128,36 @@ func (s *standing) of(t *truth, queue int) {
 	}
 }
 
-// fill splits what a node gets over its children: by weight, and nobody gets more than it could use. Who could use less leaves the rest to the others.
+// fill splits what a node gets over its children: first what they own, as far as they could use it, then the rest.
 func (s *standing) fill(children []int, r float64) []float64 {
+	most, own := make([]float64, len(children)), make([]float64, len(children))
+	sum := 0.0
+	for i, c := range children {
+		own[i] = float64(min(s.demand[c], s.owned(c)))
+		most[i] = float64(s.demand[c]) - own[i]
+		sum += own[i]
+	}
+	if r <= sum {
+		return s.level(children, r, own)
+	}
+	targets := s.level(children, r-sum, most)
+	for i := range targets {
+		targets[i] += own[i]
+	}
+	return targets
+}
+
+// owned is what a node and those below it own.
+func (s *standing) owned(node int) int {
+	sum := 0
+	for _, c := range s.tree.Nodes[node].Children {
+		sum += s.owned(c)
+	}
+	return max(sum, ownedBy(&s.tree.Nodes[node]))
+}
+
+// level splits by weight, and nobody gets more than its most. Who gets less than its part leaves the rest to the others.
+func (s *standing) level(children []int, r float64, most []float64) []float64 {
 	targets := make([]float64, len(children))
 	open := make([]int, len(children))
 	for i := range open {
@@ -136,12 +170,11 @@ func (s *standing) fill(children []int, r float64) []float64 {
 		}
 		level, before := r/weights, len(open)
 		open = slices.DeleteFunc(open, func(i int) bool {
-			d := float64(s.demand[children[i]])
-			if d > level*s.tree.Nodes[children[i]].Plan.Weight {
+			if most[i] > level*s.tree.Nodes[children[i]].Plan.Weight {
 				return false
 			}
-			targets[i] = d
-			r -= d
+			targets[i] = most[i]
+			r -= most[i]
 			return true
 		})
 		if len(open) == before {

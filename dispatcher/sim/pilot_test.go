@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/rules"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -197,6 +198,9 @@ func (p *pilot) renew(runs []*run) {
 				p.again()
 			case r.Order != nil && !runs[i].ends:
 				runs[i].ends, runs[i].outcome = true, entry.Cancelled
+				if r.Order.Reason == rules.Reclaimed {
+					runs[i].outcome = entry.Returned
+				}
 				p.end(runs[i])
 			}
 		}

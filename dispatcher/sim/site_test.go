@@ -14,7 +14,11 @@ import (
 // Share is a leaf of the tree, or the group that the first two leaves are in where there are three.
 type Share struct {
 	Weight float64
-	Max    int // jobs at a queue; 0: no limit
+	Max    int    // jobs at a queue; 0: no limit
+	Owned  int    // at each
+	Back   string // scope of its reclaim; empty: it waits
+	ByRank bool   // of it
+	Rank   int    // among victims, above that of the others
 }
 
 // Site is a version of the site, as far as plans differ in it.
@@ -71,6 +75,7 @@ func (s Share) spec(name string) shares.Spec {
 	if s.Max > 0 {
 		plan.Max = shares.Of(shares.Units(1000 * s.Max))
 	}
+	s.owns(&plan)
 	return shares.Spec{Name: name, Plan: plan}
 }
 
@@ -262,7 +267,7 @@ func (p *Plan) drawGangs(r *rand.Rand) {
 }
 
 func (s *Site) drawShares(r *rand.Rand, n int) {
-	draw := func() Share { return Share{float64(1 + r.IntN(4)), (1 + r.IntN(3)) * (r.IntN(4) / 3)} }
+	draw := func() Share { return Share{Weight: float64(1 + r.IntN(4)), Max: (1 + r.IntN(3)) * (r.IntN(4) / 3)} }
 	s.Shares, s.Group = nil, draw()
 	for range n {
 		s.Shares = append(s.Shares, draw())
@@ -303,7 +308,7 @@ func (p *Plan) drawOutside(r *rand.Rand) {
 // parts of a plan that can be left out, so that what fails is as simple as can be.
 var parts = map[string]func(*Plan){
 	"shares": func(p *Plan) {
-		p.each(func(s *Site) { s.Shares = nil })
+		p.each(func(s *Site) { s.Shares, s.Group = nil, Share{} })
 		p.eachDeed(func(d *Deed) { d.Share = min(d.Share, 1) })
 	},
 	"units": func(p *Plan) {
@@ -335,6 +340,8 @@ func (p *Plan) has(part string) bool {
 		return p.Claims
 	case "reports", "away", "queues":
 		return p.hasOfUnits(part)
+	case "owned":
+		return p.owns()
 	}
 	return p.Later != nil
 }

@@ -229,6 +229,7 @@ func (t *truth) apply(b entry.Batch) {
 			}
 			t.time = e.Now
 			t.lingered(e.Now)
+			t.forgive(e.Now)
 		default:
 			t.other(e)
 		}
@@ -295,6 +296,11 @@ func (t *truth) end(e entry.Ended, seq int64) {
 		t.ready++
 	}
 	t.held[l.Queue-1]--
+	if e.Outcome == entry.Returned {
+		if t.seen.Returned++; e.Next == entry.Over {
+			t.violate("job %d was given back, and is over", e.Job)
+		}
+	}
 	t.release(l, &e)
 	k := lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
 	if t.ended[k] = e.Outcome; e.Outcome == entry.Lost {

@@ -4,10 +4,13 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
+	"github.com/divvyhq/divvy/dispatcher/lease"
+	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ownedVariants break what is promised of what the owners of units say.
+// ownedVariants break what is promised of what the owners of units say, and of what shares own and take back.
 var ownedVariants = []variant{
 	{"report-never-too-old", "", resources(func(r *shares.Resource) { r.ExternalExpires = forever })},
 	{"report-counts-ours-twice", "", rewritten(func(e entry.Entry) entry.Entry {
@@ -24,11 +27,35 @@ var ownedVariants = []variant{
 		}
 		return e
 	})},
+	{"owned-ignored", "", adopted(func(v *shares.Version) {
+		plans(v, func(p *shares.Plan) { p.Owned = shares.Amount{} })
+	})},
+	{"reclaim-of-the-claimer", "", reclaims(func(o retry.Order, c retry.Candidate) bool { return c.ShareID == o.Claimer }, false)},
+	{"reclaim-of-what-is-owned", "", reclaims(func(o retry.Order, c retry.Candidate) bool { return c.ShareID == o.ShareID }, true)},
+	{"reclaim-of-more-than-is-owed", "", reclaims(func(o retry.Order, c retry.Candidate) bool { return c.ShareID != o.Claimer }, true)},
+	{"reclaim-of-the-oldest", "", reclaims(func(o retry.Order, c retry.Candidate) bool { return c.ShareID == o.ShareID && c.Age > o.Age }, false)},
+	{"reclaimed-is-over", "", configured(func(c *lease.Config) {
+		end := c.End
+		c.End = func(l machine.Lease, e entry.Ended) entry.Ended {
+			if e = end(l, e); e.Outcome == entry.Returned && e.Next == entry.Again {
+				e.Next = entry.Over
+			}
+			return e
+		}
+	})},
+	{"owed-comes-not-first", "", rewritten(func(e entry.Entry) entry.Entry {
+		if _, ok := e.(entry.Owed); ok {
+			return nil
+		}
+		return e
+	})},
 }
 
 // ownedWanted is what must be said of them.
 var ownedWanted = map[string]string{
 	"report-never-too-old": "by the last report", "report-counts-ours-twice": "by the last report", "report-ignored": "units, and",
+	"owned-ignored": "short of its target", "reclaim-of-the-claimer": "for itself", "reclaim-of-what-is-owned": " and owns ", "reclaim-of-more-than-is-owed": "is owed",
+	"reclaim-of-the-oldest": "is newer", "reclaimed-is-over": "was given back", "owed-comes-not-first": "comes first",
 }
 
 // resources changes the resources of all versions of the site.
@@ -39,4 +66,32 @@ func resources(change func(r *shares.Resource)) func(*Wiring) {
 			change(&v.Resources[i])
 		}
 	})
+}
+
+// reclaims has orders be about other attempts at the same queue, or about these too.
+func reclaims(of func(o retry.Order, c retry.Candidate) bool, too bool) func(*Wiring) {
+	return func(w *Wiring) {
+		w.Reclaim = func(orders []retry.Order, all []retry.Candidate) (others []retry.Order) {
+			had := map[int64]bool{}
+			for _, o := range orders {
+				had[o.JobID] = true
+			}
+			for _, o := range orders {
+				if too {
+					others = append(others, o)
+				}
+				for _, c := range all {
+					if of(o, c) && c.QueueID == o.QueueID && !had[c.JobID] {
+						had[c.JobID] = true
+						other := o
+						other.Candidate = c
+						if others = append(others, other); !too {
+							break
+						}
+					}
+				}
+			}
+			return others
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/dispatcher/retry"
 	"github.com/divvyhq/divvy/internal/ledgertest"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -40,7 +41,8 @@ type Wiring struct {
 	Core    func(cfg lease.Config) Core
 	Append  func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
-	Replays bool // decisions are made again at the end, by a machine
+	Reclaim func(orders []retry.Order, all []retry.Candidate) []retry.Order // what the rule orders; nil: as it does
+	Replays bool                                                            // decisions are made again at the end, by a machine
 }
 
 // config is that of machines.
@@ -96,6 +98,7 @@ type world struct {
 	daemons   int64
 
 	told io.Writer // what happens, for people; nil: nobody
+	rule reclaimer
 	account
 }
 
@@ -231,6 +234,9 @@ func (w *world) prepare() {
 	}
 	w.after(w.plan.Span, w.heal)
 	w.after(200*time.Millisecond, w.fold)
+	if w.plan.owns() {
+		w.after(time.Second, w.reclaim)
+	}
 }
 
 // heal ends what goes wrong: the settling begins.
