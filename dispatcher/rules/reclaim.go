@@ -39,7 +39,7 @@ func (r *Rules) Reclaim(ctx context.Context) (n int, err error) {
 	var pools []*retry.Snapshot
 	c := reclaiming{Rules: r}
 	err = r.cfg.View(ctx, func(v machine.View) {
-		pools, c.tree, c.cores = Snapshots(v, r.cfg.Offered()), v.Site.Tree, widths(v)
+		pools, c.tree, c.sited, c.cores = Snapshots(v, r.cfg.Offered()), v.Site.Tree, sitedIn(v.Site), widths(v)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reclaim: %w", err)
@@ -108,12 +108,26 @@ type reclaiming struct {
 	*Rules
 	tx    pgx.Tx
 	tree  *shares.Tree
+	sited sited
 	cores map[int32]int64 // by shape: of one job
 
 	closed  []closedOrder
 	due     []fold.Fence // leases whose pilots have had their grace
 	ordered int
 	debts   map[retry.Claimer]shares.Units // that are said by this round; nil: none are
+}
+
+// sited are queues, and the pool of each.
+type sited struct {
+	queues []shares.QueueID
+	pools  []string
+}
+
+func sitedIn(site shares.Version) (s sited) {
+	for _, q := range site.Queues {
+		s.queues, s.pools = append(s.queues, q.ID), append(s.pools, q.Pool)
+	}
+	return s
 }
 
 // openOrder is one whose lease is still there.
@@ -142,7 +156,7 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 			c.due = append(c.due, o.Fence)
 		}
 	}
-	recent, err := pg.Collect[retry.Recent](ctx, c.tx, query["recent_reclaims"], args{"settle_s": reclaimSettle.Seconds()})
+	recent, err := pg.Collect[retry.Recent](ctx, c.tx, query["recent_reclaims"], args{"settle_s": reclaimSettle.Seconds(), "queues": c.sited.queues, "pools": c.sited.pools})
 	if err != nil {
 		return err
 	}
