@@ -148,6 +148,9 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	if err := c.counted(ctx, open); err != nil {
+		return err
+	}
 	orders := make([]retry.Open, len(open))
 	for i, o := range open {
 		orders[i] = o.Open
@@ -173,6 +176,20 @@ func (c *reclaiming) round(ctx context.Context, pools []*retry.Snapshot) error {
 		rows = append(rows, said)
 	}
 	return intake.Say(ctx, c.tx, rows...)
+}
+
+// counted has orders be about the shares that their leases count for now: tables have those for which they were granted.
+func (c *reclaiming) counted(ctx context.Context, open []openOrder) error {
+	if len(open) == 0 {
+		return nil
+	}
+	return c.cfg.View(ctx, func(v machine.View) {
+		for i := range open {
+			if l, ok := v.Lease(open[i].Job); ok && l.Nonce == open[i].Nonce {
+				open[i].VictimID = l.Share
+			}
+		}
+	})
 }
 
 // planRate is how many orders a plan has given within its time.

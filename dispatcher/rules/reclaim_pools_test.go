@@ -39,3 +39,19 @@ func TestReclaimedIsTakenInItsPool(t *testing.T) {
 		}
 	}
 }
+
+// An order is about the share that its lease counts for now, whichever it was granted for: who is given two of three is not given the third.
+func TestReclaimOfLeasesThatMoved(t *testing.T) {
+	w := newWorld(t, []shares.Spec{node("A", 1), asker(node("B", 4), shares.Reclaim{Grace: grace})}, slots("q", 3))
+	w.holding("B", 3)
+	for _, l := range w.leases {
+		w.say(entry.Moved{Task: l.Task, Low: l.Job, High: l.Job, Share: w.share("A"), Running: true})
+	}
+	w.asks("B", 3)
+	if orders := w.reclaim(); len(orders) != 2 {
+		t.Fatalf("%d orders, want 2", len(orders))
+	}
+	if orders := w.reclaim(); len(orders) != 0 {
+		t.Errorf("%d orders more, want none: two are on their way", len(orders))
+	}
+}

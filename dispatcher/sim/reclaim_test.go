@@ -133,7 +133,7 @@ func (r *reclaimer) tables(t *truth) (open []retry.Open, recent []retry.Recent) 
 			continue
 		}
 		given[c].Open += o.Units
-		open = append(open, retry.Open{Pool: o.Pool, ClaimerID: o.Claimer, VictimID: l.Share, Units: o.Units, QueueID: l.Queue, ShapeID: l.Shape})
+		open = append(open, retry.Open{Pool: o.Pool, ClaimerID: o.Claimer, VictimID: l.pays, Units: o.Units, QueueID: l.Queue, ShapeID: l.Shape})
 	}
 	for _, l := range t.leases { // any order: they are counted
 		c := retry.Claimer{Pool: poolOf(int(l.Queue) - 1), Share: l.Share}
