@@ -148,6 +148,7 @@ func (t *truth) mayHold(j *jobTruth, g *entry.Granted) {
 			t.violate("job %d is granted %d units, and %d of %d are held", g.Job, need, held, most)
 		}
 	}
+	t.judgeLending(j.Share, q)
 	t.judgeOrder(g)
 }
 
@@ -184,6 +185,9 @@ func (t *truth) supplied() {
 func (t *truth) hasJob(queue, node int) bool {
 	if node > 0 && (!t.plan.Claims || t.claims.gangWaits()) {
 		return false // nobody is there, or slots of the node may be held for a gang
+	}
+	if t.site.limited() {
+		return false // what is idle may be so on purpose
 	}
 	for id, j := range t.jobs { // any: the order does not matter
 		if j.ready && !t.full(j.Share, queue) && t.hasUnits(j, id, queueID(queue)) && t.admits(id, queue, node) {

@@ -51,7 +51,7 @@ type standing struct {
 // judgeOrder judges whether a grant is of the share whose turn it is. Where jobs ask for units, or hold claims, this depends on more than is known here.
 func (t *truth) judgeOrder(g *entry.Granted) {
 	ask, had := t.order.next(g.Pilot)
-	if len(t.plan.Shares) == 0 || t.plan.Units > 0 || t.plan.Claims || ask == nil {
+	if len(t.plan.Shares) == 0 || t.plan.Units > 0 || t.plan.Claims || ask == nil || t.site.limited() {
 		return
 	}
 	q := int(g.Queue) - 1

@@ -227,7 +227,7 @@ func (t *truth) judgeVictim(s *standing, o *retry.Order, targets []float64) {
 		t.violate("job %d is reclaimed for share %d, which waits", o.JobID, o.Claimer)
 		return
 	}
-	if terms.Scope == "leaf" { // its targets are those of another tree
+	if terms.Scope == "leaf" || t.site.limited() || t.plan.Claims || t.plan.Units > 0 { // its targets are those of another tree, or go by more than is known here
 		return
 	}
 	if over := float64(s.held[claimer]+1) - targets[claimer]; over > 1e-5 {
@@ -256,6 +256,7 @@ func (s Share) owns(plan *shares.Plan) {
 	if s.Owned > 0 {
 		plan.Owned = shares.Of(shares.Units(1000 * s.Owned))
 	}
+	s.lends(plan)
 	plan.Rank += s.Rank
 	if s.Back != "" {
 		plan.Reclaim = &shares.Reclaim{Scope: s.Back, MinRuntime: shares.Duration(leastRun)}
@@ -314,6 +315,7 @@ func (p *Plan) drawOwned(r *rand.Rand) {
 			of.Rank = r.IntN(3)
 		}
 	})
+	p.drawLending(r)
 	for i := range p.Deeds { // there is something to fight for
 		if d := &p.Deeds[i]; d.Verb == Enqueue && r.IntN(2) == 0 {
 			d.Jobs += r.IntN(4)

@@ -10,7 +10,7 @@ type Seen struct {
 	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost, Stale int
 	Units, Bound, Gangs, Moved, Adopted, Turns                                  int // grants with units, claims that were bound, gangs, jobs that moved, versions, choices between shares
 	Reports, Limiting, Expired                                                  int // reports of the units' owner, grants while one left fewer units than the site has, reports that were too old
-	Reclaimed, JudgedReclaims, Returned, Owed                                   int // orders, those that were judged, attempts that ended for them, grants of who comes first
+	Lent, Reclaimed, JudgedReclaims, Returned, Owed                             int // grants under limits of lending, orders, those that were judged, attempts that ended for them, grants of who comes first
 	Register                                                                    int // operations for porcupine
 	History                                                                     []Op
 }

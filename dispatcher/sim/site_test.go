@@ -19,6 +19,8 @@ type Share struct {
 	Back   string // scope of its reclaim; empty: it waits
 	ByRank bool   // of it
 	Rank   int    // among victims, above that of the others
+	Lend   int    // of what it owns, and one more; 0: all
+	Borrow int    // of others, as well
 }
 
 // Site is a version of the site, as far as plans differ in it.
@@ -342,6 +344,8 @@ func (p *Plan) has(part string) bool {
 		return p.hasOfUnits(part)
 	case "owned":
 		return p.owns()
+	case "lending":
+		return p.lends()
 	}
 	return p.Later != nil
 }

@@ -30,6 +30,12 @@ var ownedVariants = []variant{
 	{"owned-ignored", "", adopted(func(v *shares.Version) {
 		plans(v, func(p *shares.Plan) { p.Owned = shares.Amount{} })
 	})},
+	{"borrowed-without-limit", "", adopted(func(v *shares.Version) {
+		plans(v, func(p *shares.Plan) { p.Borrow = shares.Limit{} })
+	})},
+	{"lent-without-limit", "", adopted(func(v *shares.Version) {
+		plans(v, func(p *shares.Plan) { p.Lend = shares.Limit{} })
+	})},
 	{"reclaim-of-the-claimer", "", reclaims(func(o retry.Order, c retry.Candidate) bool { return c.ShareID == o.Claimer }, false)},
 	{"reclaim-of-what-is-owned", "", reclaims(func(o retry.Order, c retry.Candidate) bool { return c.ShareID == o.ShareID }, true)},
 	{"reclaim-of-more-than-is-owed", "", reclaims(func(o retry.Order, c retry.Candidate) bool { return c.ShareID != o.Claimer }, true)},
@@ -54,7 +60,7 @@ var ownedVariants = []variant{
 // ownedWanted is what must be said of them.
 var ownedWanted = map[string]string{
 	"report-never-too-old": "by the last report", "report-counts-ours-twice": "by the last report", "report-ignored": "units, and",
-	"owned-ignored": "short of its target", "reclaim-of-the-claimer": "for itself", "reclaim-of-what-is-owned": " and owns ", "reclaim-of-more-than-is-owed": "is owed",
+	"borrowed-without-limit": "and it may borrow", "lent-without-limit": " keeps ", "owned-ignored": "short of its target", "reclaim-of-the-claimer": "for itself", "reclaim-of-what-is-owned": " and owns ", "reclaim-of-more-than-is-owed": "is owed",
 	"reclaim-of-the-oldest": "is newer", "reclaimed-is-over": "was given back", "owed-comes-not-first": "comes first",
 }
 
