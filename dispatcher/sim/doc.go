@@ -7,7 +7,7 @@
 // takes away what a violation does not need.
 //
 // Most histories are of one share and jobs that ask for nothing. The others have some of: a tree of shares with weights and limits, of which some own slots, lend and borrow within limits and take back, between which
-// jobs move; units of a resource, split between users or not, of each queue or of all, of which there are fewer for a time, or their owner says so; claims of groups, with nodes, devices, units,
+// jobs move; people who put jobs elsewhere in their order; units of a resource, split between users or not, of each queue or of all, of which there are fewer for a time, or their owner says so; claims of groups, with nodes, devices, units,
 // templates that come late and jobs that start together, some of which are scaled away; a claim that people make and delete; a second
 // version of the site and a third, which may take the resource away and bring it back. Half of the starts make their machine of what tables have (machine.Restore).
 //
@@ -23,7 +23,7 @@
 // once; limits hold in each prefix; withdrawn jobs are not granted; each row of the outbox is in the log as a whole, once, and in order a task, or refused for a reason; no lease is lost before its TTL since the last
 // renewal that was answered, or since a change of leader.
 //
-// A job is granted for the share and at the place that it has by then, as far as the max of each share on its path lets it, and to the share that is
+// A job is granted for the share and at the place that it has by then, the first of its share, as far as the max of each share on its path lets it, and to the share that is
 // furthest below its target, or is owed what was taken back for it, where nothing else keeps jobs back. What is lent and borrowed is within limits. What is taken back is nobody's own, the newest first, and no
 // more than the claimer is owed. Its units are there, and those of its claims, as far as the last report of their owner goes that counts. A claim is where the first of its jobs
 // was, held by no more than may hold it, with devices that no other claim has; it is free again when it should be; a gang starts as a whole. The

@@ -53,6 +53,8 @@ func (t *truth) other(e entry.Entry) {
 		}
 	case entry.Reported:
 		t.reports[e.Queue] = e
+	case entry.Placed:
+		t.placed(e)
 	case entry.Owed:
 		t.owed(e)
 	case entry.Moved:
@@ -149,6 +151,7 @@ func (t *truth) mayHold(j *jobTruth, g *entry.Granted) {
 		}
 	}
 	t.judgeLending(j.Share, q)
+	t.judgePlace(g)
 	t.judgeOrder(g)
 }
 

@@ -47,6 +47,8 @@ func (w *world) do(d Deed) {
 		}
 	case Report:
 		w.report(d)
+	case Place:
+		w.place(d)
 	case Make, Delete:
 		switch {
 		case !w.plan.Claims:

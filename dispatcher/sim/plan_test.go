@@ -174,6 +174,7 @@ func Draw(seed uint64) Plan {
 	p.enrich(stream(seed, 5))
 	p.drawReports(stream(seed, 6))
 	p.drawOwned(stream(seed, 7))
+	p.drawPlaces(stream(seed, 8))
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }

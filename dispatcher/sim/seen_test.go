@@ -11,6 +11,7 @@ type Seen struct {
 	Units, Bound, Gangs, Moved, Adopted, Turns                                  int // grants with units, claims that were bound, gangs, jobs that moved, versions, choices between shares
 	Reports, Limiting, Expired                                                  int // reports of the units' owner, grants while one left fewer units than the site has, reports that were too old
 	Lent, Reclaimed, JudgedReclaims, Returned, Owed                             int // grants under limits of lending, orders, those that were judged, attempts that ended for them, grants of who comes first
+	Placed                                                                      int // grants of who comes first in its share
 	Register                                                                    int // operations for porcupine
 	History                                                                     []Op
 }

@@ -127,6 +127,7 @@ func (s *Seen) add(o Seen) {
 	s.Returned += o.Returned
 	s.Owed += o.Owed
 	s.Lent += o.Lent
+	s.Placed += o.Placed
 }
 
 // The same seed is the same history.

@@ -30,6 +30,12 @@ var ownedVariants = []variant{
 	{"owned-ignored", "", adopted(func(v *shares.Version) {
 		plans(v, func(p *shares.Plan) { p.Owned = shares.Amount{} })
 	})},
+	{"place-ignored", "", rewritten(func(e entry.Entry) entry.Entry {
+		if _, ok := e.(entry.Placed); ok {
+			return nil
+		}
+		return e
+	})},
 	{"borrowed-without-limit", "", adopted(func(v *shares.Version) {
 		plans(v, func(p *shares.Plan) { p.Borrow = shares.Limit{} })
 	})},
@@ -60,7 +66,7 @@ var ownedVariants = []variant{
 // ownedWanted is what must be said of them.
 var ownedWanted = map[string]string{
 	"report-never-too-old": "by the last report", "report-counts-ours-twice": "by the last report", "report-ignored": "units, and",
-	"borrowed-without-limit": "and it may borrow", "lent-without-limit": " keeps ", "owned-ignored": "short of its target", "reclaim-of-the-claimer": "for itself", "reclaim-of-what-is-owned": " and owns ", "reclaim-of-more-than-is-owed": "is owed",
+	"place-ignored": "place", "borrowed-without-limit": "and it may borrow", "lent-without-limit": " keeps ", "owned-ignored": "short of its target", "reclaim-of-the-claimer": "for itself", "reclaim-of-what-is-owned": " and owns ", "reclaim-of-more-than-is-owed": "is owed",
 	"reclaim-of-the-oldest": "is newer", "reclaimed-is-over": "was given back", "owed-comes-not-first": "comes first",
 }
 
