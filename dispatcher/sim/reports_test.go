@@ -78,7 +78,7 @@ func (t *truth) recountUnits(v *machine.View) {
 			t.violate("the machine has %d units of %s held, jobs and claims hold %d", held, shelf.Ref, t.unitsAt(queue))
 		}
 		if usable := shelf.Book.Usable(); usable != t.usable(queue) {
-			t.violate("the machine has %d usable units of %s at queue %d, by the last report there are %d", usable, shelf.Ref, queue, t.usable(queue))
+			t.violate("the machine has %d usable units of %s at queue %d, and there are %d", usable, shelf.Ref, queue, t.usable(queue))
 		}
 	}
 }

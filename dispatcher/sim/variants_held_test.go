@@ -109,7 +109,7 @@ var heldVariants = []variant{
 var heldWanted = map[string]string{
 	"weights-ignored": "short of its target", "max-ignored": "holds as much as it may", "version-ignored": "",
 	"units-of-each-queue": "units, and", "start-forgets-units": "units, and", "units-of-claims-are-free": "units, and",
-	"half-a-gang": "with the others or not at all", "template-that-is-not-there": "no template", "capacity-not-lowered": "units, and",
+	"half-a-gang": "with the others or not at all", "template-that-is-not-there": "no template", "capacity-not-lowered": "usable units",
 	"claim-of-people-is-anywhere": "claim 1073741824", "deleted-claim-is-held": "claim 1073741824", "start-without-claims": "another state", "start-without-homes": "another state",
 	"claim-on-two-nodes": "others hold it at", "claim-of-too-many": "hold of", "claim-lingers-on": "the machine has claim",
 	"devices-not-taken": "which claim", "claim-outlives-its-group": "the machine has claim", "claim-not-joined": "claim",

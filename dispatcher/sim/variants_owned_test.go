@@ -65,7 +65,7 @@ var ownedVariants = []variant{
 
 // ownedWanted is what must be said of them.
 var ownedWanted = map[string]string{
-	"report-never-too-old": "by the last report", "report-counts-ours-twice": "by the last report", "report-ignored": "units, and",
+	"report-never-too-old": "usable units", "report-counts-ours-twice": "usable units", "report-ignored": "units, and",
 	"place-ignored": "place", "borrowed-without-limit": "and it may borrow", "lent-without-limit": " keeps ", "owned-ignored": "short of its target", "reclaim-of-the-claimer": "for itself", "reclaim-of-what-is-owned": " and owns ", "reclaim-of-more-than-is-owed": "is owed",
 	"reclaim-of-the-oldest": "is newer", "reclaimed-is-over": "was given back", "owed-comes-not-first": "comes first",
 }
