@@ -131,7 +131,8 @@ func (r *Round) left(s *Snapshot, a Ask) (Ask, int) {
 	return a, most
 }
 
-// choose orders the end of candidates for an ask, so many at the most, and lets it come true in the snapshot.
+// choose orders the end of candidates for an ask, so many at the most, and lets it come true in the snapshot. Who has not taken what came free
+// for it gives nothing: it holds less than it is thought to.
 func (r *Round) choose(s *Snapshot, a Ask, most int, candidates []Candidate) {
 	tree, floors := s.Book.Tree(), s.Floors.copied()
 	var now time.Time
@@ -139,7 +140,7 @@ func (r *Round) choose(s *Snapshot, a Ask, most int, candidates []Candidate) {
 	var jobs []shares.Running
 	for _, c := range candidates {
 		leaf, ok := s.leaf(c.ShareID)
-		if ok && !r.orders(c.JobID) && floors.spares(tree, c.Running) {
+		if ok && !s.untook[c.ShareID] && !r.orders(c.JobID) && floors.spares(tree, c.Running) {
 			floors.take(tree, c.Running)
 			byJob[c.JobID] = c
 			jobs = append(jobs, shares.Running{ID: c.JobID, Leaf: leaf, Units: c.Units, Started: now.Add(-c.Age)})

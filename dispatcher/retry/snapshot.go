@@ -61,11 +61,12 @@ type Snapshot struct {
 	Floors Floors
 
 	coming map[shares.ShareID]shares.Units // by claimer: on its way, for ready jobs of which no ask was reduced yet
+	untook map[shares.ShareID]bool         // claimers that count as holding what came free for them
 }
 
 // foresee lets open orders come true, and has claimers hold what came free for them and they have not taken.
 func (s *Snapshot) foresee(open []Open, recent []Recent) {
-	s.coming = map[shares.ShareID]shares.Units{}
+	s.coming, s.untook = map[shares.ShareID]shares.Units{}, map[shares.ShareID]bool{}
 	for _, o := range open {
 		victim, isVictim := s.leaf(o.VictimID)
 		claimer, isClaimer := s.leaf(o.ClaimerID)
@@ -81,6 +82,7 @@ func (s *Snapshot) foresee(open []Open, recent []Recent) {
 			s.Book.SetWant(leaf, s.Book.Want(leaf)-free)
 			s.Book.Hold(leaf, free)
 			s.coming[c.ClaimerID] += free
+			s.untook[c.ClaimerID] = true
 		}
 	}
 }
