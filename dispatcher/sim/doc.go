@@ -15,7 +15,8 @@
 // plays seeds on the table, and folds it. Everything else here is
 // adversary: daemons crash at any step, pause (also between a step and its effects) and come back, their clocks run at different rates and
 // leap; messages are late, lost, doubled and reordered; appends fail, are lost before or after the log has them, or arrive late; a failover
-// loses the newest batches, with the rows of the outbox as they were then; rows are read late and told twice; folds fall behind.
+// loses the newest batches, with the rows of the outbox as they were then; rows are read late and told twice; folds fall behind. Some pilots say a pull
+// again, to any daemon, while it is on its way and after its answer.
 //
 // # What is checked
 //
@@ -29,6 +30,6 @@
 // machine's own books of units, leases and claims are counted again by the model.
 //
 // At the end: what pilots were told is in the log; no pull was told that there is no job while there was one all the time that it might have; a request has one set of
-// leases; all daemons have the state that the log has, byte for byte; once the faults are over, every job ends. Tests also hold the history of each
+// leases, and who repeats it is told of them only while they are live; all daemons have the state that the log has, byte for byte; once the faults are over, every job ends. Tests also hold the history of each
 // job against porcupine.
 package sim

@@ -24,7 +24,7 @@ const (
 	CutAll   Kind = "away"     // nothing passes between all daemons and the log
 	CutCalls Kind = "calls"    // nothing passes between a daemon and its callers
 	Disk     Kind = "disk"     // appends fail and are not written
-	Doubt    Kind = "doubt"    // answers of appends are lost, and appends, or they come late
+	Doubt    Kind = "doubt"    // answers of appends are lost, and appends, or either comes late
 	FailOver Kind = "failover" // the newest Amount batches are lost
 	SlowFold Kind = "fold"     // nothing is folded
 	SlowNet  Kind = "slow"     // messages take up to half a second
@@ -99,6 +99,7 @@ type Habit struct {
 	Dies    time.Duration // when it is gone for good; 0: never
 	Silent  time.Duration // when it stops to talk, and comes back after two TTL; 0: never
 	Again   float64       // of its pulls and ends that are said once more after the answer
+	Hasty   float64       // of its pulls that are said once more before it
 	Node    int           // where it is, see nodesOf
 }
 
@@ -168,6 +169,7 @@ func Draw(seed uint64) Plan {
 		}
 	}
 	p.enrich(stream(seed, 5))
+	p.drawHaste(stream(seed, 6))
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }

@@ -111,7 +111,7 @@ type happening struct {
 type what byte
 
 const (
-	wasGranted what = iota
+	wasTold what = iota // that it was granted
 	wasRenewed
 	wasEnded
 )
@@ -379,9 +379,7 @@ func (t *truth) given(leases, before []machine.Lease, pull *machine.Pull, w told
 		if before != nil && !slices.ContainsFunc(before, func(b machine.Lease) bool { return b.Job == l.Job && b.Attempt == l.Attempt && b.Nonce == l.Nonce }) && t.tables.lost == 0 {
 			t.violate("pull %s, said again, was given %+v besides", w.pilot, k)
 		}
-		if before == nil {
-			t.history = append(t.history, happening{w, k, wasGranted, 0, true})
-		}
+		t.history = append(t.history, happening{w, k, wasTold, 0, true})
 	}
 	if len(leases) > pull.Most {
 		t.violate("pull %s for %d jobs was given %d", w.pilot, pull.Most, len(leases))
