@@ -8,8 +8,9 @@
 //
 // Most histories are of one share and jobs that ask for nothing. The others have some of: a tree of shares with weights and limits, between which
 // jobs move; units of a resource, split between users or not, of which there are fewer for a time; claims of groups, with nodes, devices, units,
-// templates that come late and jobs that start together, some of which are scaled away; a claim that people make and delete; a second
-// version of the site. Half of the starts make their machine of what tables have (machine.Restore).
+// templates that come late and jobs that start together, some of which are scaled away or never made; a claim that people make and delete; a second
+// version of the site; tasks that are paused and resumed, jobs that get another place, and rules that decide for how long a job waits after an
+// attempt, or that it is over. Half of the starts make their machine of what tables have (machine.Restore).
 //
 // The cores under test are lease.Node and the machine, as production runs them. The log is ledgertest.Memory; TestOnPostgreSQL
 // plays seeds on the table, and folds it. Everything else here is
@@ -21,7 +22,7 @@
 // # What is checked
 //
 // With each batch, by a model of its own (truth): a job has at most one lease; it is granted only while it is ready and never after its end; attempts end
-// once; limits hold in each prefix; withdrawn jobs are not granted; each row of the outbox is in the log as a whole, once, and in order a task, or refused for a reason; no lease is lost before its TTL since the last
+// once; none of a paused task is granted, nor one that waits for a rule; each is where the machine has it; limits hold in each prefix; withdrawn jobs are not granted; each row of the outbox is in the log as a whole, once, and in order a task, or refused for a reason; no lease is lost before its TTL since the last
 // renewal that was answered, or since a change of leader.
 //
 // A job is granted for the share and at the place that it has by then, as far as the max of each share on its path lets it, and to the share that is

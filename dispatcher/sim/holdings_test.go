@@ -69,6 +69,8 @@ func (t *truth) other(e entry.Entry) {
 		t.unclaimed(e.Claim)
 	case entry.Took:
 		t.claims.took = e
+	default:
+		t.verbs(e)
 	}
 }
 
@@ -205,7 +207,10 @@ func (t *truth) hasUnits(j *jobTruth, id int64) bool {
 // recount holds what the machine of the log has of all this against the model.
 func (t *truth) recount() {
 	m := inside(t.machine)
-	if m == nil || !t.plan.rich() {
+	if m == nil {
+		return
+	}
+	if t.recountAside(m); !t.plan.rich() {
 		return
 	}
 	v := m.View()

@@ -105,7 +105,7 @@ func (h *host) end(l machine.Lease, e entry.Ended) entry.Ended {
 	if e.Outcome == entry.Lost {
 		h.truth.decided[lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] = h.now
 	}
-	return lease.Retried(3)(l, e)
+	return h.plan.retried(l, e)
 }
 
 // stop ends the daemon at once.

@@ -57,6 +57,10 @@ const (
 	Make      Verb = "make"  // a claim of people
 	Delete    Verb = "delete"
 	Cap       Verb = "cap" // how many units there are, whatever the site says
+
+	Hold   Verb = "hold" // pause a task
+	Resume Verb = "resume"
+	Place  Verb = "place" // jobs of a task elsewhere in the order of their share
 )
 
 // Deed is something that is written for the log.
@@ -85,6 +89,7 @@ type Claiming struct {
 	Units   int64         // of the resource, once for all
 	Outside bool          // they hold one that people make, too
 	Gang    bool          // they start together
+	Spare   int           // jobs that it is made for and that never come
 	Late    int           // the template comes with the second version of the site, which has several by number; 0: it is there
 }
 
@@ -112,6 +117,7 @@ type Plan struct {
 	Later   *Site         // in force from Adopt on; nil: there is none
 	ByUser  bool          // units are split between users
 	Claims  bool          // jobs hold claims, and pilots are on nodes
+	Waits   bool          // rules decide about attempts that failed or were lost
 	Loss    float64       // of messages between daemons
 	Twice   float64       // of them
 	TTL     time.Duration // of leases; 0: ttl
@@ -170,6 +176,7 @@ func Draw(seed uint64) Plan {
 	}
 	p.enrich(stream(seed, 5))
 	p.drawHaste(stream(seed, 6))
+	p.drawAside(stream(seed, 8))
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }
@@ -203,7 +210,7 @@ func drawFault(r *rand.Rand, p Plan) Fault {
 
 // String tells the plan, a line each.
 func (p Plan) String() string {
-	s := fmt.Sprintf("seed %d: %d daemons, %v, slots %v, loss %.2f, twice %.2f\n", p.Seed, p.Daemons, p.Span, p.Slots, p.Loss, p.Twice)
+	s := fmt.Sprintf("seed %d: %d daemons, %v, slots %v, loss %.2f, twice %.2f, waits %v\n", p.Seed, p.Daemons, p.Span, p.Slots, p.Loss, p.Twice, p.Waits)
 	if p.rich() {
 		s += fmt.Sprintf("  site %+v, by user %v, claims %v\n", p.Site, p.ByUser, p.Claims)
 	}

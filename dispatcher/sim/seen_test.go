@@ -9,6 +9,7 @@ import (
 type Seen struct {
 	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost, Stale int
 	Hasty                                                                       int // answers with leases to pulls that were said again meanwhile
+	Aside, Waited, Closed, Dropped                                              int // jobs of paused tasks, that waited and were tried again, or not; claims that got fewer jobs
 	Units, Bound, Gangs, Moved, Adopted, Turns                                  int // grants with units, claims that were bound, gangs, jobs that moved, versions, choices between shares
 	Register                                                                    int // operations for porcupine
 	History                                                                     []Op

@@ -314,7 +314,19 @@ var parts = map[string]func(*Plan){
 		p.Later = nil
 		p.eachDeed(func(d *Deed) { d.Claim.Late = 0 })
 	},
+	"pauses": func(p *Plan) {
+		p.eachDeed(func(d *Deed) {
+			if d.aside() {
+				d.Verb = ""
+			}
+		})
+	},
+	"waits":  func(p *Plan) { p.Waits = false },
+	"spares": func(p *Plan) { p.eachDeed(func(d *Deed) { d.Claim.Spare = 0 }) },
 }
+
+// aside says whether a deed pauses, resumes or places jobs of a task.
+func (d *Deed) aside() bool { return d.Verb == Hold || d.Verb == Resume || d.Verb == Place }
 
 // has says whether a plan has a part.
 func (p *Plan) has(part string) bool {
@@ -325,6 +337,12 @@ func (p *Plan) has(part string) bool {
 		return p.Units > 0
 	case "claims":
 		return p.Claims
+	case "pauses":
+		return slices.ContainsFunc(p.Deeds, func(d Deed) bool { return d.aside() })
+	case "waits":
+		return p.Waits
+	case "spares":
+		return slices.ContainsFunc(p.Deeds, func(d Deed) bool { return d.Claim.Spare > 0 })
 	}
 	return p.Later != nil
 }
@@ -334,7 +352,7 @@ func (p *Plan) rich() bool { return len(p.Shares) > 0 || p.Units > 0 || p.Claims
 
 // plain is the plan without all parts.
 func (p Plan) plain() Plan {
-	for _, part := range []string{"shares", "units", "claims", "later"} {
+	for _, part := range []string{"shares", "units", "claims", "later", "pauses", "waits"} {
 		parts[part](&p)
 	}
 	return p

@@ -86,6 +86,7 @@ func (w *world) look(keys []lease.Key) []lease.Recorded {
 func (w *world) fold() {
 	if w.tables.stuck == 0 {
 		w.tables.Folded = w.truth.seq()
+		w.judge()
 	}
 	for _, h := range w.hosts {
 		seq := w.tables.Folded

@@ -40,7 +40,8 @@ type Wiring struct {
 	Core    func(cfg lease.Config) Core
 	Append  func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
-	Replays bool // decisions are made again at the end, by a machine
+	Seen    func(e entry.Entry) // hears of what is in the log; nil: nobody wants to know
+	Replays bool                // decisions are made again at the end, by a machine
 }
 
 // config is that of machines.
@@ -90,6 +91,7 @@ type world struct {
 	adopting *rowTruth      // the second version of the site; nil: nobody has applied it
 	nClaim   int64          // claims that there were
 	scaled   map[int64]bool // claims that were scaled away
+	rules
 
 	unwritten int // rows that wait for the database
 	daemons   int64
@@ -183,7 +185,7 @@ func Run(p Plan, wiring Wiring, told io.Writer) Result {
 	if wiring.Plain {
 		p = p.plain()
 	}
-	w := &world{plan: p, sites: p.versions(), scaled: map[int64]bool{}, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
+	w := &world{plan: p, sites: p.versions(), scaled: map[int64]bool{}, rules: rules{rulings: map[lease.Key]*rowTruth{}}, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
 	w.net = network{loss: p.Loss, twice: p.Twice}
 	w.tables = Tables{sites: w.sites, Log: &ledgertest.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
 	w.truth = newTruth(w)
