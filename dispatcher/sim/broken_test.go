@@ -16,7 +16,8 @@ func TestBrokenVariantsAreFound(t *testing.T) {
 	t.Parallel()
 	wanted := maps.Clone(wanted)
 	maps.Copy(wanted, heldWanted)
-	for _, v := range slices.Concat(variants, heldVariants) {
+	maps.Copy(wanted, asideWanted)
+	for _, v := range slices.Concat(variants, heldVariants, asideVariants) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			w := sound()

@@ -89,6 +89,8 @@ func inside(m lease.Machine) *machine.Machine {
 			m = of.Machine
 		case *forgetful:
 			m = of.Machine
+		case *amnesiac:
+			m = of.Machine
 		default:
 			return nil
 		}
