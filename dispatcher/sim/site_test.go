@@ -323,6 +323,12 @@ var parts = map[string]func(*Plan){
 	},
 	"waits":  func(p *Plan) { p.Waits = false },
 	"spares": func(p *Plan) { p.eachDeed(func(d *Deed) { d.Claim.Spare = 0 }) },
+	"haste": func(p *Plan) {
+		p.Habits = slices.Clone(p.Habits)
+		for i := range p.Habits {
+			p.Habits[i].Hasty = 0
+		}
+	},
 }
 
 // aside says whether a deed pauses, resumes or places jobs of a task.
@@ -341,6 +347,8 @@ func (p *Plan) has(part string) bool {
 		return slices.ContainsFunc(p.Deeds, func(d Deed) bool { return d.aside() })
 	case "waits":
 		return p.Waits
+	case "haste":
+		return slices.ContainsFunc(p.Habits, func(h Habit) bool { return h.Hasty > 0 })
 	case "spares":
 		return slices.ContainsFunc(p.Deeds, func(d Deed) bool { return d.Claim.Spare > 0 })
 	}
