@@ -109,6 +109,12 @@ func (h *house) leader(t *testing.T) (by int64, at, before time.Time) {
 	return by, at, before
 }
 
+// linksMost bounds all waits of TestLinks together, and linksSlow is what nothing in it takes on a machine that is not overloaded.
+const (
+	linksMost = 2 * time.Minute
+	linksSlow = 5 * time.Second
+)
+
 // Three daemons over the relay: whoever is asked, the leader decides; when it is killed another one takes over after its silence.
 func TestLinks(t *testing.T) {
 	h := &house{stage: newTables(t), site: siteOf(20, 2), peers: map[int64]link.Peer{}}
@@ -118,27 +124,58 @@ func TestLinks(t *testing.T) {
 	waitFor(t, func() bool {
 		return slices.IndexFunc(all, func(m *linked) bool { return m.site.now.Load() == nil }) < 0
 	})
+	// All of it takes 2 to 5 s, most of that for the silence. What takes longer says what it waited for.
+	within, cancel := context.WithTimeout(t.Context(), linksMost)
+	defer cancel()
+	try := func(m *linked, what string, do func() error) {
+		t.Helper()
+		begun := time.Now()
+		var last error
+		waitFor(t, func() bool {
+			err := do()
+			if err != nil && within.Err() != nil {
+				t.Fatalf("daemon %d, %s: not within %v of the test, %v of them here: %v, before %v; daemon %d leads", m.id, what, linksMost, time.Since(begun), err, last, m.Leader())
+			}
+			if err != nil {
+				last = err
+			}
+			return err == nil
+		})
+		if took := time.Since(begun); took > linksSlow {
+			t.Logf("daemon %d, %s: took %v, and was refused by %v", m.id, what, took, last)
+		}
+	}
 	given := map[string]int64{}
 	life := func(m *linked, n int) {
 		t.Helper()
-		var reply PullReply
-		waitFor(t, func() bool { // until it has a link to the leader
-			var err error
-			reply, err = m.Pull(t.Context(), PullRequest{Queue: "q0", Pilot: fmt.Sprint("p", m.id), Slot: job.Slot{Cores: 8}, RequestID: fmt.Sprint(m.id, n), WaitS: 0.2})
-			return err == nil
+		var l Lease
+		try(m, "pull", func() error { // until it has a link to the leader
+			reply, err := m.Pull(within, PullRequest{Queue: "q0", Pilot: fmt.Sprint("p", m.id), Slot: job.Slot{Cores: 8}, RequestID: fmt.Sprint(m.id, n), WaitS: 0.2})
+			if err == nil && len(reply.Leases) != 1 {
+				err = fmt.Errorf("%d leases", len(reply.Leases))
+			}
+			if err == nil {
+				l = reply.Leases[0]
+			}
+			return err
 		})
-		l := reply.Leases[0]
 		if before, twice := given[l.Lease]; twice {
 			t.Errorf("lease %s was given by %d and %d", l.Lease, before, m.id)
 		}
 		given[l.Lease] = m.id
-		waitFor(t, func() bool {
-			out, err := m.Renew(t.Context(), RenewRequest{Pilot: "p", Leases: []Renewal{{Lease: l.Lease, State: Running}}})
-			return err == nil && slices.Equal(out.Kept, []string{l.Lease})
+		try(m, "renewal", func() error {
+			out, err := m.Renew(within, RenewRequest{Pilot: "p", Leases: []Renewal{{Lease: l.Lease, State: Running}}})
+			if err == nil && !slices.Equal(out.Kept, []string{l.Lease}) {
+				err = fmt.Errorf("%+v", out)
+			}
+			return err
 		})
-		waitFor(t, func() bool {
-			out, err := m.Finish(t.Context(), FinishRequest{Pilot: "p", Results: []Result{{Lease: l.Lease, Outcome: Finished, Message: "done"}}})
-			return err == nil && out.Verdicts[0] == (Verdict{l.Lease, Recorded, "finished"})
+		try(m, "end", func() error {
+			out, err := m.Finish(within, FinishRequest{Pilot: "p", Results: []Result{{Lease: l.Lease, Outcome: Finished, Message: "done"}}})
+			if err == nil && out.Verdicts[0] != (Verdict{l.Lease, Recorded, "finished"}) {
+				err = fmt.Errorf("%+v", out)
+			}
+			return err
 		})
 	}
 	for n := range 5 {

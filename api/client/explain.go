@@ -29,7 +29,7 @@ func (c *Client) ExplainTask(ctx context.Context, id int64) (TaskExplanation, er
 
 // WhyOptions bound what Why looks at; zero fields get the daemon's defaults.
 type WhyOptions struct {
-	Last  int           // recorded decisions
+	Last  int           // decisions
 	Since time.Duration // how far back
 }
 

@@ -19,7 +19,7 @@ type Work interface {
 
 var _ Work = (*generator.Generator)(nil)
 
-// statisticsCalls answer from live counters; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
+// statisticsCalls answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
 // counts as activated at each queue that it may run at. Every job that has a lease counts as running, and who ended as in
 // the hours of the window. The cloud of a queue is its pool.
 func (s *server) statisticsCalls() []endpoint {

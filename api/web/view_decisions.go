@@ -37,16 +37,6 @@ func (p *Page) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
 	return out, a.err()
 }
 
-// Sampled says whether not all decisions are recorded, as far as is seen here.
-func (d DecisionsPage) Sampled() bool {
-	for _, e := range d.Items {
-		if e.Weight > 1 {
-			return true
-		}
-	}
-	return false
-}
-
 // skippedOf names the shares that stood before the winner of a decision.
 func skippedOf(e dispatcher.Decided) string {
 	n := e.Unfit + e.Barred

@@ -22,7 +22,7 @@ private PostgreSQL with durable commits. Jobs end, fail and are lost with their 
 work and one has it in bursts. A few times nothing ends for a moment, and every share is compared with its target.
 
 In the end every attempt that a pilot was given must be known to the database as the pilot knows it, the jobs of every
-task cover its input exactly once, and the counters agree with a recount: else exit code 1 and no figure.
+task cover its input exactly once, and the counts agree with a recount: else exit code 1 and no figure.
 
 Every ten minutes of the day memory, tables, dead rows and how long pulls took are sampled: the trend of the last three
 quarters says whether they stayed flat, and --plot draws them.`,

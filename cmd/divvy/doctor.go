@@ -40,7 +40,7 @@ unless --repair and --yes are given. The exit code is 0: all is well, 3: somethi
 		Example: "  divvy doctor --database postgres://divvy@db/divvy\n  divvy doctor --config /etc/divvy.yml --deep -o json\n  divvy doctor --deep --repair\n  divvy doctor --deep --repair --yes"}
 	flags.bind(cmd.Flags())
 	f := cmd.Flags()
-	f.BoolVar(&deep, "deep", false, "read whole tables too, and the whole log: whether the tables are what it comes to")
+	f.BoolVar(&deep, "deep", false, "read whole tables too, and the whole log: whether the tables are what it comes to, as far back as it is kept")
 	f.BoolVar(&repair, "repair", false, "say what would be repaired; with --yes, repair it")
 	f.BoolVar(&yes, "yes", false, "with --repair: really repair")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

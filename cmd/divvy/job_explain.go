@@ -152,10 +152,7 @@ func writeDecision(w io.Writer, d dispatcher.Decision) {
 		g.row("skipped first", skippedShares(r.Skipped))
 	}
 	g.row("shared out", units(r.Round))
-	if r.Pull > 0 {
-		g.row("pull", fmt.Sprintf("daemon %d, number %d", r.Daemon, r.Pull))
-	}
-	g.row("ledger", fmt.Sprintf("daemon %d, lane %d, row %d", r.Daemon, r.Lane, r.Seq))
+	g.row("log", fmt.Sprintf("daemon %d, batch %d", r.Daemon, r.Seq))
 	g.flush()
 	fmt.Fprintln(w)
 	t := newGrid(w, "level", ">deficit", "runner-up", ">deficit")
@@ -178,7 +175,7 @@ func skippedShares(list []dispatcher.Skipped) string {
 	return strings.Join(all, ", ")
 }
 
-// deficit prints a recorded deficit, where there is one.
+// deficit prints a deficit, where there is one.
 func deficit(f *float64) string {
 	if f == nil {
 		return "-"

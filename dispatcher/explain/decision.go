@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Decision is how an attempt came to its slot: the grant, and the record of the decision where there is one.
+// Decision is how an attempt came to its slot: the grant, and the decision made again where the log has what it takes.
 type Decision struct {
 	Attempt   int       `json:"attempt" doc:"0: the job never had a slot."`
 	Queue     string    `json:"queue"`
@@ -17,13 +17,13 @@ type Decision struct {
 	WaitedS   float64   `json:"waited_s" doc:"From ready to granted."`
 	Version   int64     `json:"version" doc:"Site version that was in force."`
 	Recorded  bool      `json:"recorded"`
-	Note      string    `json:"note,omitempty" doc:"Why there is no record."`
+	Note      string    `json:"note,omitempty" doc:"Why the decision is not made again."`
 
 	Record *Record         `json:"record,omitempty"`
 	Levels []DecisionLevel `json:"levels,omitempty" doc:"From the top down to the share that won."`
 }
 
-// Record is what was recorded of a decision.
+// Record is a decision that was made again from the log.
 type Record struct {
 	At         time.Time `json:"at" doc:"When it was decided."`
 	Units      float64   `json:"units" doc:"Units that the job is charged."`
@@ -33,11 +33,11 @@ type Record struct {
 	Barred     int       `json:"barred" doc:"Shares that were skipped: a limit kept their jobs for the slot back."`
 	Skipped    []Skipped `json:"skipped,omitempty" doc:"The first eight of the skipped shares that would have got the slot before the winner, in this order."`
 	SlotCores  int       `json:"slot_cores" doc:"Cores that the slot had left to offer."`
-	Weight     int       `json:"weight" doc:"Decisions that the record stands for; 1 = all were recorded."`
-	Pull       int64     `json:"pull,omitempty" doc:"Number of the pull at the daemon; absent in records of older daemons."`
-	Daemon     int64     `json:"daemon" doc:"With lane and seq: the ledger row of the grant."`
-	Lane       int       `json:"lane"`
-	Seq        int64     `json:"seq"`
+	Weight     int       `json:"weight" doc:"Always 1."`
+	Pull       int64     `json:"pull,omitempty" doc:"Always absent."`
+	Daemon     int64     `json:"daemon" doc:"Daemon that decided it."`
+	Lane       int       `json:"lane" doc:"Always 0."`
+	Seq        int64     `json:"seq" doc:"Batch of the log that has the grant."`
 	Winner     string    `json:"winner" doc:"Share that got the slot."`
 	RunnerUp   string    `json:"runner_up,omitempty" doc:"Share that would have got it else; absent = no other had a job for the slot."`
 	Floor      bool      `json:"floor,omitempty" doc:"The winner came before its turn: the queue has a floor for it."`
@@ -54,7 +54,7 @@ type Skipped struct {
 // are the same; below it the winner was compared with others than the runner-up.
 type DecisionLevel struct {
 	Share           string   `json:"share"`
-	Deficit         *float64 `json:"deficit,omitempty" doc:"target - held before the grant. Records of older daemons have it only where the paths part."`
+	Deficit         *float64 `json:"deficit,omitempty" doc:"target - held before the grant."`
 	RunnerUp        string   `json:"runner_up,omitempty" doc:"What leads to the runner-up here; the same share above the level at which the paths part."`
 	RunnerUpDeficit *float64 `json:"runner_up_deficit,omitempty"`
 }

@@ -7,7 +7,7 @@
 //	                                                           └─Why───────────────▶ two shares compared
 //
 // Explain is the machine asked again: whether a gate refuses, and who comes first, is what machine.View.Ask answers, by the code that
-// decides. The package keeps no books and reads no table. What only tables have (the job's row, recorded decisions, claims) comes
+// decides. The package keeps no books and reads no table. What only tables have (the job's row, decisions made again, claims) comes
 // in as values.
 //
 // # Invariants

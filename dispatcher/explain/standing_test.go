@@ -242,7 +242,7 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// Two shares are compared where their paths part, beside what the records say.
+// Two shares are compared where their paths part, beside how they fared.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, []shares.Spec{node("P", 3, node("M", 1), node("V", 1)), node("Z", 1)}, slots("q", 8))

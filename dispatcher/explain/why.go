@@ -15,7 +15,7 @@ import (
 type WhyRequest struct {
 	A    string        `json:"a"`
 	B    string        `json:"b"`
-	Last int           `json:"last"` // recorded decisions, 1 … 100000; 0 = 10000
+	Last int           `json:"last"` // decisions, 1 … 100000; 0 = 10000
 	From time.Duration `json:"from"` // not older than that; 0 = an hour
 }
 
@@ -39,7 +39,7 @@ type Why struct {
 // Tally counts decisions.
 type Tally struct {
 	Recorded int64 `json:"recorded"`
-	Made     int64 `json:"made" doc:"Decisions that the records stand for: more, where a sample was recorded."`
+	Made     int64 `json:"made" doc:"As recorded."`
 }
 
 // Duel is a Tally with the mean deficits, target − held in units before the grant, at the level at which the paths part.
@@ -65,7 +65,7 @@ const (
 	mostFloors  = 20 // that are named
 )
 
-// Fared is what the records of decisions say of two shares.
+// Fared is what decisions of late, made again from the log, say of two shares.
 type Fared struct {
 	Decisions Tally
 	Oldest    *time.Time
@@ -109,7 +109,7 @@ func (m Moment) sides(r WhyRequest) (a, b int, err error) {
 	return a, b, err
 }
 
-// Sides returns the leaves of two shares, by which recorded decisions are counted: a *job.FieldError when one of them is no share
+// Sides returns the leaves of two shares, by which decisions are counted: a *job.FieldError when one of them is no share
 // or one is above the other.
 func (m Moment) Sides(r WhyRequest) (a, b []shares.ShareID, err error) {
 	nodeA, nodeB, err := m.sides(r)
@@ -128,8 +128,8 @@ func (m Moment) Sides(r WhyRequest) (a, b []shares.ShareID, err error) {
 	return a, b, nil
 }
 
-// Why says why share A was served before share B, or the other way round: how they stand now, and how they fared by the records
-// of the leaves that Sides returned.
+// Why says why share A was served before share B, or the other way round: how they stand now, and how they fared in decisions
+// about the leaves that Sides returned.
 func (m Moment) Why(r WhyRequest, f Fared) (Why, error) {
 	nodeA, nodeB, err := m.sides(r)
 	if err != nil {

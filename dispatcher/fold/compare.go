@@ -40,7 +40,9 @@ const mostDifferences = 20
 // Compare folds the log from its first batch in memory and returns where the tables differ from that, at most twenty rows a table.
 // Of history it compares what a task has in a day. ledger.ErrDropped when the log does not have its beginning any more. Its memory is
 // that of the live jobs, the tasks and the rows of usage.
-func (f *Folder) Compare(ctx context.Context) ([]Difference, error) {
+func (f *Folder) Compare(ctx context.Context) ([]Difference, error) { return f.compare(ctx, nil) }
+
+func (f *Folder) compare(ctx context.Context, since *Since) ([]Difference, error) {
 	tx, err := f.db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return nil, fmt.Errorf("compare the fold: %w", err)
@@ -52,6 +54,9 @@ func (f *Folder) Compare(ctx context.Context) ([]Difference, error) {
 	}
 	c := comparison{tx: tx, step: newStep(Known{Users: map[int64]string{}, Cores: map[int32]int64{}}), days: map[dayTask]digest{}, nodes: usages{}}
 	if err := tx.QueryRow(ctx, query["rolled"]).Scan(&c.rolled); err != nil {
+		return nil, fmt.Errorf("compare the fold: %w", err)
+	}
+	if err := c.begin(ctx, f, since); err != nil {
 		return nil, fmt.Errorf("compare the fold: %w", err)
 	}
 	if err := c.replay(ctx, f, p); err != nil {
@@ -69,6 +74,7 @@ type comparison struct {
 	step  *step
 	days  map[dayTask]digest
 	nodes usages
+	begun
 
 	rolled time.Time
 	found  []Difference
@@ -93,14 +99,21 @@ func (d digest) with(a Attempt) digest {
 	return digest{d.n + 1, d.hash + h.Sum64()}
 }
 
-func add(days map[dayTask]digest, a Attempt) {
+func (c *comparison) add(days map[dayTask]digest, a Attempt) {
+	a, ok := c.attempt(a)
+	if !ok {
+		return
+	}
 	key := dayTask{floor(a.EndedAt.UnixMilli(), dayMS), a.Task}
 	days[key] = days[key].with(a)
 }
 
 // replay folds the log up to a batch.
 func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
-	var last Position
+	last := c.from
+	if last.Seq > p.Seq || last.Seq == p.Seq && last.ID != p.ID {
+		return ErrElsewhere
+	}
 	for last.Seq < p.Seq {
 		batches, err := f.batches(ctx, last.Seq, int(min(comparedPage, p.Seq-last.Seq)))
 		if err != nil {
@@ -109,14 +122,20 @@ func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 		if len(batches) == 0 {
 			break
 		}
+		if last.Seq == c.from.Seq && batches[0].After != last.ID {
+			return ErrElsewhere
+		}
 		for _, b := range batches {
 			c.step.batch(b)
 			last = Position{b.Seq, b.ID, b.At}
 		}
 		for _, a := range c.step.history {
-			add(c.days, a)
-			if a.EndedAt.Before(c.rolled) {
-				u := a.nodeUsage(c.step.known.Cores[a.Shape])
+			c.add(c.days, a)
+			u := a.nodeUsage(c.step.known.Cores[a.Shape])
+			switch {
+			case c.isOld(a.GrantedAt):
+				c.unknown[u.UsageKey] = true
+			case a.EndedAt.Before(c.rolled):
 				c.nodes.of(u.UsageKey).add(u)
 			}
 		}
@@ -131,34 +150,45 @@ func (c *comparison) replay(ctx context.Context, f *Folder, p Position) error {
 func (c *comparison) tables(ctx context.Context) error {
 	want := c.step.changes()
 	sums := want.Sums
-	return cmp.Or( // after a failure none of the others reads anything
-		compareRows(ctx, c, "held", want.Granted, (*row).lease),
-		compareRows(ctx, c, "idle_ranges", want.Ranges.Added, (*row).idle),
-		compareRows(ctx, c, "over_ranges", want.Over, (*row).overRange),
-		compareRows(ctx, c, "kills", want.Tasks.Kills, (*row).kill),
-		compareRows(ctx, c, "moves", want.Tasks.Moves, (*row).move),
-		compareRows(ctx, c, "paused_tasks", want.Tasks.Paused, (*row).int64),
-		compareRows(ctx, c, "claims", list(want.Claims.Rows, Claim.text), func(r *row) string { return r.claim().text() }),
-		compareRows(ctx, c, "claim_parties", list(want.Claims.Parties, Party.text), func(r *row) string { return r.party().text() }),
-		compareRows(ctx, c, "claim_jobs", want.Claims.Spans, (*row).partySpan),
-		compareRows(ctx, c, "task_counts", sums.Tasks, (*row).taskCount),
-		compareRows(ctx, c, "share_counts", sums.Shares, (*row).shareCount),
-		compareRows(ctx, c, "end_counts", sums.Ends, (*row).endCount),
-		compareRows(ctx, c, "hour_usage", sums.Hours, (*row).usage),
-		compareRows(ctx, c, "day_usage", sums.Days, (*row).usage),
-		compareRows(ctx, c, "task_usage", sums.TaskUsage, (*row).usage),
-		compareRows(ctx, c, "node_usage", c.nodes.list(), (*row).usage),
-		compareRows(ctx, c, "expected", expectedOf(want.Expected), (*row).expected),
-		compareRows(ctx, c, "latest", want.Latest, (*row).latestAsWritten),
+	held, err := c.held(ctx, want.Granted)
+	return cmp.Or(err, // after a failure none of the others reads anything
+		compareRows(ctx, c, "held", held, func(r *row) Holding { return c.holding(r.lease(), c.moves) }, all),
+		compareRows(ctx, c, "idle_ranges", want.Ranges.Added, (*row).idle, all),
+		compareRows(ctx, c, "over_ranges", want.Over, (*row).overRange, func(o Over) (Over, bool) { return o, c.isNew(o.Nth) }),
+		compareRows(ctx, c, "kills", want.Tasks.Kills, (*row).kill, func(k Kill) (Kill, bool) { return k, c.isNew(k.Nth) }),
+		compareRows(ctx, c, "moves", want.Tasks.Moves, (*row).move, func(m Move) (Move, bool) { return m, c.isNew(m.Nth) }),
+		compareRows(ctx, c, "paused_tasks", want.Tasks.Paused, (*row).int64, all),
+		compareTexts(ctx, c, "claims", want.Claims.Rows, (*row).claim, c.claim),
+		compareTexts(ctx, c, "claim_parties", want.Claims.Parties, (*row).party, c.party),
+		compareRows(ctx, c, "claim_jobs", want.Claims.Spans, (*row).partySpan, c.span),
+		compareRows(ctx, c, "task_counts", sums.Tasks, (*row).taskCount, c.taskCount),
+		compareRows(ctx, c, "share_counts", sums.Shares, (*row).shareCount, all),
+		compareRows(ctx, c, "end_counts", sums.Ends, (*row).endCount, func(e EndCount) (EndCount, bool) { return e, c.isAfter(e.HourMS, hourMS) }),
+		compareRows(ctx, c, "hour_usage", sums.Hours, (*row).usage, func(u Usage) (Usage, bool) { return u, c.isAfter(u.AtMS, hourMS) }),
+		compareRows(ctx, c, "day_usage", sums.Days, (*row).usage, c.dayUsage),
+		compareRows(ctx, c, "task_usage", sums.TaskUsage, (*row).usage, c.dayUsage),
+		compareRows(ctx, c, "node_usage", c.nodes.list(), (*row).usage, c.nodeUsage),
+		compareRows(ctx, c, "expected", expectedOf(want.Expected), (*row).expected, all),
+		compareRows(ctx, c, "latest", want.Latest, (*row).latestAsWritten, c.latest(want.Latest)),
 		c.history(ctx),
 	)
 }
 
-// compareRows compares a table with the rows that it should have. A row that counts nothing is as good as none.
-func compareRows[R comparable](ctx context.Context, c *comparison, table string, want []R, read func(*row) R) error {
-	lacking, n := map[R]bool{}, 0
+// all compares all of a row, whatever is known of it.
+func all[R any](r R) (R, bool) { return r, true }
+
+// compareTexts is compareRows for rows that have lists. A row of which nothing is known has no text.
+func compareTexts[R any](ctx context.Context, c *comparison, table string, want []R, read func(*row) R, known func(R) string) error {
+	return compareRows(ctx, c, table, list(want, known), func(r *row) string { return known(read(r)) }, func(text string) (string, bool) { return text, text != "" })
+}
+
+// compareRows compares what is known of the rows of a table with those that it should have. A row that counts nothing is as good as none.
+func compareRows[R comparable](ctx context.Context, c *comparison, table string, want []R, read func(*row) R, known func(R) (R, bool)) error {
+	lacking, n := map[R]int{}, 0
 	for _, r := range want {
-		lacking[r] = true
+		if v, ok := known(r); ok && !countsNothing(v) {
+			lacking[v]++
+		}
 	}
 	note := func(isMore bool, r R) {
 		if n++; n <= mostDifferences {
@@ -166,16 +196,18 @@ func compareRows[R comparable](ctx context.Context, c *comparison, table string,
 		}
 	}
 	err := askAll(ctx, c.tx, table, func(r *row) {
-		switch v := read(r); {
-		case lacking[v]:
-			delete(lacking, v)
-		case !countsNothing(v):
+		switch v, ok := known(read(r)); {
+		case !ok, countsNothing(v):
+		case lacking[v] > 0:
+			lacking[v]--
+		default:
 			note(true, v)
 		}
 	})
 	for _, r := range want {
-		if lacking[r] {
-			note(false, r)
+		if v, _ := known(r); lacking[v] > 0 {
+			lacking[v]--
+			note(false, v)
 		}
 	}
 	return err
@@ -193,7 +225,7 @@ func countsNothing(row any) bool {
 
 // show shows no secret of a lease.
 func show(row any) string {
-	if l, ok := row.(Lease); ok {
+	if l, ok := row.(Holding); ok {
 		l.Nonce, l.Request = 0, entry.ID{}
 		row = l
 	}
@@ -222,7 +254,7 @@ func (r *row) latestAsWritten() Latest {
 
 func (c *comparison) history(ctx context.Context) error {
 	got := map[dayTask]digest{}
-	if err := askAll(ctx, c.tx, "history", func(r *row) { add(got, r.attempt()) }); err != nil {
+	if err := askAll(ctx, c.tx, "history", func(r *row) { c.add(got, r.attempt()) }); err != nil {
 		return err
 	}
 	var found []Difference

@@ -30,7 +30,8 @@
 // # Invariants
 //
 //  1. The tables are what the batches from 1 to folded.seq make of empty ones, whatever the steps were and whoever took them.
-//     Compare folds the log anew in memory and says where the tables differ. Only steps depends on how the log was cut.
+//     Compare folds the log anew in memory and says where the tables differ; CompareSince does so from a checkpoint. Only steps depends on how
+//     the log was cut.
 //  2. A step begins by moving folded from the batch that it read after. Whoever finds another seq or id there changes nothing:
 //     of two that fold the same step one loses, after it waited for the other. So readers see ends in the order of the log.
 //  3. The first batch of a step follows the folded one by its After. Else the log has lost commits, and ErrDiverged says so: the

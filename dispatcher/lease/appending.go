@@ -121,9 +121,6 @@ func (l *leader) land(at time.Time) {
 				}
 			}
 		}
-		if p.unheard {
-			l.line.forget(p)
-		}
 	}
 }
 

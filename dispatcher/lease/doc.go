@@ -14,7 +14,7 @@
 //  2. A leader's machine is the log, its append in flight and the next batch. When an append turns out to be lost, the leader drops all three and
 //     starts from the tables; whatever rested on them is answered Unavailable. Followers apply only what the log has.
 //  3. An answer leaves after the batches on which it rests are committed.
-//  4. An answer that a newer leader could contradict (no job, a lease is kept or lost, the same leases again) also needs proof that there is
+//  4. An answer that a newer leader could contradict (no job, a lease is kept or lost, the same leases to a repeat) also needs proof that there is
 //     none: an append of this leader was committed and had begun less than Fresh ago, or began after the question came. Nobody claims the lead
 //     before Silence, which is longer, or the leader's farewell, after which it proves nothing.
 //  5. (job, attempt, nonce) is the fence. Renewals and ends of any other change nothing.

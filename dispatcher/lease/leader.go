@@ -148,9 +148,6 @@ func (l *leader) reply(h held, a Answer) {
 	for _, call := range l.line.tell(h.pull) {
 		l.answer(call, a)
 	}
-	if a.Status != Unavailable || len(h.pull.leases) == 0 { // leases in doubt are known by their request until their batch is
-		l.line.forget(h.pull)
-	}
 }
 
 // depose answers all that waits: nothing of it was done, or nobody knows.

@@ -53,7 +53,7 @@ type line struct {
 	eased   uint64
 	waiting waits // by the time until which they wait
 	calls   map[Call]*pull
-	asked   map[entry.ID]*pull // by request, until their answer is out
+	asked   map[entry.ID]*pull // by request, those that wait
 	pulls   uint64
 	placed  bool // classes are of one node each
 }
@@ -268,6 +268,7 @@ func (l *line) take(p *pull) {
 		return
 	}
 	p.class = nil
+	delete(l.asked, p.pull.Request)
 	heap.Remove(&l.waiting, p.place)
 	l.leave(p)
 	if len(c.pulls) == 1 {
@@ -308,12 +309,4 @@ func (l *line) tell(p *pull) []Call {
 	}
 	p.calls = nil
 	return calls
-}
-
-// forget ends what is known of a pull: its answer is out.
-func (l *line) forget(p *pull) {
-	l.tell(p)
-	if id := p.pull.Request; l.asked[id] == p {
-		delete(l.asked, id)
-	}
 }

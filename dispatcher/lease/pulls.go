@@ -15,7 +15,7 @@ func (l *leader) pull(a *Ask) {
 		return // said twice on the way
 	}
 	id := a.Pull.Request
-	if p := l.line.asked[id]; id != (entry.ID{}) && p != nil && (p.class != nil || len(p.leases) > 0) {
+	if p := l.line.asked[id]; id != (entry.ID{}) && p != nil {
 		l.join(p, a)
 		return
 	}
@@ -51,18 +51,13 @@ func (l *leader) take(p *pull) {
 	}
 }
 
-// join lets a repeat share the answer of a pull that is on its way. For how long both wait says the repeat.
+// join lets a repeat share the answer of a pull that waits. For how long both wait says the repeat. One that is decided is not shared: the batch of
+// that may have been in the log before the repeat came, so it proves nothing to it.
 func (l *leader) join(p *pull, a *Ask) {
 	l.line.calls[a.Call] = p
-	told := p.class == nil && len(p.calls) == 0
-	p.calls, p.unheard = append(p.calls, a.Call), false
-	if p.class != nil {
-		p.until, p.pull.At = l.now+a.Wait, time.Time{}
-		heap.Fix(&l.line.waiting, p.place)
-	}
-	if told { // Unavailable, but its batch may come to be yet
-		l.hold(held{pull: p, answer: Answer{Leases: p.leases}})
-	}
+	p.calls = append(p.calls, a.Call)
+	p.until, p.pull.At = l.now+a.Wait, time.Time{}
+	heap.Fix(&l.line.waiting, p.place)
 }
 
 // left takes back a pull whose caller went away. What it was granted is returned, unless a repeat can ask for it.
@@ -76,10 +71,7 @@ func (l *leader) left(call Call) {
 		return
 	}
 	p.unheard = true
-	if p.class != nil {
-		l.take(p)
-		l.line.forget(p)
-	}
+	l.take(p)
 }
 
 // decide gives jobs to pulls in the order of their arrival until the batch is full or nothing more can be given.

@@ -74,8 +74,7 @@ func (c *Checkpoint) Restore(cfg machine.Config, site shares.Version) (*machine.
 	}
 	for i := range c.leases.rows() {
 		v := c.leases.row(i)
-		l := machine.Lease{User: c.names.text(v[11]), Started: v[8] == 1, Granted: entry.Granted{Job: v[0], Attempt: int32(v[1]), Task: v[2], Share: shares.ShareID(v[3]),
-			Shape: int32(v[4]), Place: v[5], Queue: shares.QueueID(v[6]), Units: shares.Units(v[7]), Pilot: c.names.text(v[9]), Node: c.names.text(v[10])}}
+		l := machine.Lease{User: c.names.text(v[11]), Started: v[8] == 1, Granted: c.granted(v)}
 		if order, ok := c.Orders[v[0]]; ok {
 			l.Order = &order
 		}

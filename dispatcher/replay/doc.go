@@ -28,5 +28,6 @@
 // # Checkpoints
 //
 // Keep writes what a machine is made of into replay_checkpoints: one an hour is enough, for an hour of a busy log is played in seconds, and
-// a million leases are 5 MB. Retain says which batches no checkpoint needs: those before the oldest that is kept.
+// a million leases are 5 MB. Retain says which batches no checkpoint needs: those before the oldest that is kept. Since
+// gives one to the fold, which compares its tables with the log from there.
 package replay

@@ -17,7 +17,8 @@ func TestBrokenVariantsAreFound(t *testing.T) {
 	wanted := maps.Clone(wanted)
 	maps.Copy(wanted, heldWanted)
 	maps.Copy(wanted, ownedWanted)
-	for _, v := range slices.Concat(variants, heldVariants, ownedVariants) {
+	maps.Copy(wanted, asideWanted)
+	for _, v := range slices.Concat(variants, heldVariants, ownedVariants, asideVariants) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			w := sound()
@@ -77,6 +78,31 @@ func TestShrink(t *testing.T) {
 	for _, wrong := range []string{"faults=99", "daemons=2", "span=x", "less=pilots"} {
 		if err := again.Keep(wrong); err == nil {
 			t.Errorf("-keep '%s' is taken", wrong)
+		}
+	}
+}
+
+// What a failure does not need is taken away, and what it needs stays.
+func TestShrinkTakesPartsAway(t *testing.T) {
+	t.Parallel()
+	rare := []string{"pauses", "waits", "spares", "haste"}
+	whole := Draw(0)
+	for seed := uint64(1); slices.ContainsFunc(rare, func(part string) bool { return !whole.has(part) }); seed++ {
+		whole = Draw(seed)
+	}
+	for _, need := range rare {
+		shrunk, keep := Shrink(whole, 1000, func(p Plan) bool { return p.has(need) })
+		for part := range parts {
+			if want := part == need || part == "claims" && need == "spares"; shrunk.has(part) != want { // a spare is of a claim
+				t.Errorf("%s is needed, and seed %d is shrunk to %s: %s is there: %v", need, whole.Seed, keep, part, !want)
+			}
+		}
+		again := Draw(whole.Seed)
+		if err := again.Keep(keep); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := Run(shrunk, sound(), nil), Run(again, sound(), nil); a.Trace != b.Trace {
+			t.Errorf("-keep '%s' plays another history", keep)
 		}
 	}
 }

@@ -62,6 +62,7 @@ func (c *claiming) claimed(id *int64, t shares.ClaimTemplate, jobs int64) entry.
 	if *id == 0 {
 		c.nClaim++
 		*id = c.nClaim
+		jobs += int64(c.spareOf(*id))
 	}
 	return entry.Claimed{Claim: *id, Task: c.task, Key: fmt.Sprintf("%s %d", t.Name, *id), Jobs: int(jobs), Template: t, SharingID: c.user}
 }

@@ -262,7 +262,7 @@ func (cs *claimsTruth) gangWaits() bool {
 func (t *truth) together() {
 	for c := range t.claims.start {
 		for id, j := range t.jobs {
-			if j.ready && slices.Contains(t.claims.of[id], c) {
+			if (j.ready || j.aside || j.waits) && slices.Contains(t.claims.of[id], c) {
 				t.violate("claim %d is bound without job %d, which starts with the others or not at all", c.made.Claim, id)
 			}
 		}

@@ -67,6 +67,8 @@ func (t *truth) other(e entry.Entry) {
 		t.unclaimed(e.Claim)
 	case entry.Took:
 		t.claims.took = e
+	default:
+		t.verbs(e)
 	}
 }
 
@@ -209,7 +211,10 @@ func (t *truth) hasUnits(j *jobTruth, id int64, queue shares.QueueID) bool {
 // recount holds what the machine of the log has of all this against the model.
 func (t *truth) recount() {
 	m := inside(t.machine)
-	if m == nil || !t.plan.rich() {
+	if m == nil {
+		return
+	}
+	if t.recountAside(m); !t.plan.rich() {
 		return
 	}
 	v := m.View()

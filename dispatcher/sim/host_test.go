@@ -89,6 +89,8 @@ func inside(m lease.Machine) *machine.Machine {
 			m = of.Machine
 		case *forgetful:
 			m = of.Machine
+		case *amnesiac:
+			m = of.Machine
 		default:
 			return nil
 		}
@@ -105,7 +107,7 @@ func (h *host) end(l machine.Lease, e entry.Ended) entry.Ended {
 	if e.Outcome == entry.Lost {
 		h.truth.decided[lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}] = h.now
 	}
-	return lease.Retried(3)(l, e)
+	return h.plan.retried(l, e)
 }
 
 // stop ends the daemon at once.

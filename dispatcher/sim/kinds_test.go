@@ -16,12 +16,12 @@ import (
 var made = []entry.Entry{
 	entry.Enqueued{}, entry.Granted{}, entry.Started{}, entry.Ended{}, entry.Revoked{}, entry.Shaped{}, entry.Adopted{}, entry.Polled{}, entry.Leader{},
 	entry.Wished{}, entry.Tick{}, entry.Asked{}, entry.Killed{}, entry.Moved{}, entry.Placed{}, entry.Capped{}, entry.Reported{}, entry.Owed{}, entry.Stood{},
-	entry.Claimed{}, entry.Unclaimed{}, entry.Joined{}, entry.Took{},
+	entry.Claimed{}, entry.Unclaimed{}, entry.Joined{}, entry.Took{}, entry.Paused{}, entry.Resumed{}, entry.Closed{}, entry.Dropped{},
 }
 
 // others are those that there are beside them.
 var others = []entry.Entry{
-	entry.Lasting{}, entry.Expected{}, entry.Bounded{}, entry.Heard{}, entry.Paused{}, entry.Resumed{}, entry.Closed{}, entry.Holed{}, entry.Dropped{},
+	entry.Lasting{}, entry.Expected{}, entry.Bounded{}, entry.Heard{}, entry.Holed{},
 }
 
 // Histories have entries of each kind of which somebody says that they do.

@@ -31,6 +31,8 @@ func (w *world) do(d Deed) {
 				return
 			}
 		}
+	case Hold, Resume:
+		w.verb(d)
 	case Move:
 		if len(w.plan.Shares) > 0 {
 			w.move(d)
@@ -91,7 +93,7 @@ func (w *world) enqueue(d Deed) {
 	}
 	w.write(first, d.Host)
 	if w.drawn.IntN(2) == 0 {
-		w.after(upTo(w.delays, 20*time.Millisecond), func() {
+		w.after(upTo(w.delays, w.plan.between()), func() {
 			e.Share = w.shareOf(task, e.Share)
 			second := &rowTruth{task: task, entries: []entry.Entry{jobs(1 + d.Jobs/2)}}
 			if first.there(w) { // as a transaction sees it that locks the task
@@ -149,6 +151,7 @@ func (w *world) relent() {
 		w.write(&rowTruth{entries: []entry.Entry{entry.Capped{}}}, -1)
 	}
 	w.insist()
+	w.resumeAll()
 }
 
 // there says whether the row was written, and no failover lost it.

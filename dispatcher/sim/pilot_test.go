@@ -24,6 +24,7 @@ type pilot struct {
 	random  *rand.Rand
 	pulls   int
 	home    int
+	current *machine.Pull // that is not answered yet
 	running []*run
 	healthy bool          // it does what pilots should from now on
 	asked   time.Duration // when it first asked what was not answered yet; 0: nothing
@@ -86,6 +87,7 @@ func (p *pilot) pull() {
 	if p.Node > 0 {
 		pull.Node, pull.Devices = nodesOf[p.Node], devicesOf
 	}
+	p.current = pull
 	p.ask(pull, nil)
 }
 
@@ -106,11 +108,13 @@ func (p *pilot) starves(pull *machine.Pull, a lease.Answer, ok bool, called time
 // ask says a pull, until it is answered if it may be said again. Before are the leases that it was answered with already.
 func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 	h, called := p.host(), p.now
-	wait := p.Wait
+	wait, patience := p.Wait, p.Wait+patience
 	if before == nil {
-		p.asked = cmp.Or(p.asked, p.now)
+		if p.asked = cmp.Or(p.asked, p.now); p.hastes(pull) {
+			patience = p.haste(pull, patience)
+		}
 	}
-	p.call(h, lease.Ask{Pull: pull, Wait: wait}, wait+patience, func(a lease.Answer, ok bool) {
+	p.call(h, lease.Ask{Pull: pull, Wait: wait}, patience, func(a lease.Answer, ok bool) {
 		p.note(uint64(p.no), uint64(a.Status), uint64(len(a.Leases)))
 		told := told{pilot: pull.Pilot, called: called, at: p.now}
 		if before == nil {
@@ -128,22 +132,23 @@ func (p *pilot) ask(pull *machine.Pull, before []machine.Lease) {
 		default:
 			p.seen.Unavailable++
 			p.elsewhere()
-			if before == nil && pull.Request != (entry.ID{}) && !p.dead() {
-				p.after(p.pause(), func() { p.ask(pull, nil) })
+			if p.current == pull && pull.Request != (entry.ID{}) && !p.dead() {
+				p.after(p.pause(), func() {
+					if p.current == pull {
+						p.ask(pull, nil)
+					}
+				})
 				return
 			}
 		}
-		if before != nil {
-			return // it was said again for no reason
+		switch {
+		case p.current != pull: // it was said again for no reason
+		case ok && a.Status == lease.Done && len(a.Leases) > 0:
+			p.receive(pull, a.Leases)
+		default:
+			p.current = nil
+			p.after(p.pause(), p.pull)
 		}
-		if a.Status == lease.Done && ok && len(a.Leases) > 0 {
-			if pull.Request != (entry.ID{}) && p.random.Float64() < p.Again {
-				p.after(upTo(p.random, p.plan.ttl()), func() { p.ask(pull, a.Leases) })
-			}
-			p.begin(a.Leases)
-			return
-		}
-		p.after(p.pause(), p.pull)
 	})
 }
 

@@ -24,7 +24,7 @@ const (
 	CutAll   Kind = "away"     // nothing passes between all daemons and the log
 	CutCalls Kind = "calls"    // nothing passes between a daemon and its callers
 	Disk     Kind = "disk"     // appends fail and are not written
-	Doubt    Kind = "doubt"    // answers of appends are lost, and appends, or they come late
+	Doubt    Kind = "doubt"    // answers of appends are lost, and appends, or either comes late
 	FailOver Kind = "failover" // the newest Amount batches are lost
 	SlowFold Kind = "fold"     // nothing is folded
 	SlowNet  Kind = "slow"     // messages take up to half a second
@@ -59,6 +59,9 @@ const (
 	Cap       Verb = "cap"    // how many units there are, whatever the site says
 	Report    Verb = "report" // what the owner of the units says
 	Return    Verb = "return" // the third version of the site
+
+	Hold   Verb = "hold" // pause a task
+	Resume Verb = "resume"
 )
 
 // Deed is something that is written for the log.
@@ -88,6 +91,7 @@ type Claiming struct {
 	Units   int64         // of the resource, once for all
 	Outside bool          // they hold one that people make, too
 	Gang    bool          // they start together
+	Spare   int           // jobs that it is made for and that never come
 	Late    int           // the template comes with the second version of the site, which has several by number; 0: it is there
 }
 
@@ -102,6 +106,7 @@ type Habit struct {
 	Dies    time.Duration // when it is gone for good; 0: never
 	Silent  time.Duration // when it stops to talk, and comes back after two TTL; 0: never
 	Again   float64       // of its pulls and ends that are said once more after the answer
+	Hasty   float64       // of its pulls that are said once more before it
 	Node    int           // where it is, see nodesOf
 }
 
@@ -115,6 +120,7 @@ type Plan struct {
 	Third   *Site         // in force from Return on; nil: there is none
 	ByUser  bool          // units are split between users
 	Claims  bool          // jobs hold claims, and pilots are on nodes
+	Waits   bool          // rules decide about attempts that failed or were lost
 	Loss    float64       // of messages between daemons
 	Twice   float64       // of them
 	TTL     time.Duration // of leases; 0: ttl
@@ -175,6 +181,8 @@ func Draw(seed uint64) Plan {
 	p.drawReports(stream(seed, 6))
 	p.drawOwned(stream(seed, 7))
 	p.drawPlaces(stream(seed, 8))
+	p.drawHaste(stream(seed, 9))
+	p.drawAside(stream(seed, 10))
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }
@@ -208,7 +216,7 @@ func drawFault(r *rand.Rand, p Plan) Fault {
 
 // String tells the plan, a line each.
 func (p Plan) String() string {
-	s := fmt.Sprintf("seed %d: %d daemons, %v, slots %v, loss %.2f, twice %.2f\n", p.Seed, p.Daemons, p.Span, p.Slots, p.Loss, p.Twice)
+	s := fmt.Sprintf("seed %d: %d daemons, %v, slots %v, loss %.2f, twice %.2f, waits %v\n", p.Seed, p.Daemons, p.Span, p.Slots, p.Loss, p.Twice, p.Waits)
 	if p.rich() {
 		s += fmt.Sprintf("  site %+v, by user %v, claims %v\n", p.Site, p.ByUser, p.Claims)
 	}

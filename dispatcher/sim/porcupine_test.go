@@ -15,7 +15,7 @@ type register struct {
 	last    int32
 }
 
-// leaseModel: a lease is granted while there is none, for an attempt that is newer than all before; it is kept while it is live; it ends once, and that
+// leaseModel: a lease is granted while there is none, for an attempt that is newer than all before; whoever is told of it is so while it is live; it is kept while it is live; it ends once, and that
 // end is recorded again as often as it is said.
 var leaseModel = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -41,6 +41,8 @@ var leaseModel = porcupine.Model{
 		switch {
 		case op.Verb == "grant":
 			return s.live == 0 && op.Attempt > s.last, register{op.Attempt, s.outcome, s.last}
+		case op.Verb == "told": // also who asks again: the lease is live by then
+			return s.live == op.Attempt, s
 		case op.Verb == "renew":
 			return (s.live == op.Attempt) == op.Is, s
 		case op.Client == "log":

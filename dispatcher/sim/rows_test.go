@@ -59,7 +59,8 @@ func (t *truth) rowsOf(b entry.Batch) {
 // ofOthers says whether an entry comes by rows only, but for the first batch. Kills do too, and orders to end come of them.
 func ofOthers(e entry.Entry) bool {
 	switch e.(type) {
-	case entry.Enqueued, entry.Moved, entry.Claimed, entry.Joined, entry.Unclaimed, entry.Adopted, entry.Capped, entry.Reported, entry.Owed, entry.Placed:
+	case entry.Enqueued, entry.Moved, entry.Claimed, entry.Joined, entry.Unclaimed, entry.Adopted, entry.Capped, entry.Reported, entry.Owed, entry.Placed,
+		entry.Paused, entry.Resumed, entry.Closed, entry.Dropped:
 		return true
 	}
 	return false

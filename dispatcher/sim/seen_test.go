@@ -8,6 +8,8 @@ import (
 // Seen counts what happened, so that tests can see that a simulation is worth something.
 type Seen struct {
 	Leads, Reloads, None, Given, Over, Unavailable, Renewed, Ended, Lost, Stale int
+	Hasty                                                                       int // answers with leases to pulls that were said again meanwhile
+	Aside, Waited, Closed, Dropped                                              int // jobs of paused tasks, that waited and were tried again, or not; claims that got fewer jobs
 	Units, Bound, Gangs, Moved, Adopted, Turns                                  int // grants with units, claims that were bound, gangs, jobs that moved, versions, choices between shares
 	Reports, Limiting, Expired                                                  int // reports of the units' owner, grants while one left fewer units than the site has, reports that were too old
 	Lent, Reclaimed, JudgedReclaims, Returned, Owed                             int // grants under limits of lending, orders, those that were judged, attempts that ended for them, grants of who comes first
@@ -21,7 +23,7 @@ type Op struct {
 	Job              int64
 	Client           string
 	Called, Returned int64  // nanoseconds
-	Verb             string // grant, renew, end
+	Verb             string // grant, told, renew, end
 	Attempt          int32
 	Outcome          byte // of an end
 	Is               bool // granted, kept, recorded
@@ -32,15 +34,13 @@ func (t *truth) settle(seen *Seen) {
 	if t.tables.lost > 0 {
 		return
 	}
-	heard := map[any]bool{}
 	add := func(h happening, verb string) {
 		seen.History = append(seen.History, Op{h.key.Job, h.pilot, int64(h.called), int64(h.at), verb, h.key.Attempt, byte(h.outcome), h.is})
 	}
 	for _, h := range t.history {
 		switch h.what {
-		case wasGranted:
-			heard[h.key] = true
-			add(h, "grant")
+		case wasTold:
+			add(h, "told")
 		case wasRenewed:
 			add(h, "renew")
 		case wasEnded:
@@ -55,9 +55,7 @@ func (t *truth) settle(seen *Seen) {
 			}
 			k := lease.Key{Job: g.Job, Attempt: g.Attempt, Nonce: g.Nonce}
 			l := t.leases[k]
-			if !heard[k] { // nobody was told: it was granted when the log says so
-				add(happening{told{g.Pilot, l.began, l.began}, k, wasGranted, 0, true}, "grant")
-			}
+			add(happening{told{"log", l.began, l.began}, k, wasTold, 0, true}, "grant")
 			if l.ended == nil {
 				continue
 			}

@@ -96,7 +96,9 @@ func TestHistories(t *testing.T) {
 	t.Logf("%d histories in %v: %.0f an hour; each %d steps, %d batches; all together %+v", n, time.Since(began).Round(time.Second),
 		float64(n)/time.Since(began).Hours(), steps/n, batches/n, sum)
 	if sum.None == 0 || sum.Given == 0 || sum.Over == 0 || sum.Lost == 0 || sum.Renewed == 0 || sum.Unavailable == 0 || sum.Leads <= n ||
-		sum.Units == 0 || sum.Bound == 0 || sum.Gangs == 0 || sum.Moved == 0 || sum.Adopted == 0 || sum.Turns == 0 || sum.Limiting == 0 || sum.Expired == 0 || sum.JudgedReclaims == 0 || sum.Returned == 0 || sum.Owed == 0 || sum.Lent == 0 {
+		sum.Units == 0 || sum.Bound == 0 || sum.Gangs == 0 || sum.Moved == 0 || sum.Adopted == 0 || sum.Turns == 0 || sum.Limiting == 0 ||
+		sum.Expired == 0 || sum.JudgedReclaims == 0 || sum.Returned == 0 || sum.Owed == 0 || sum.Lent == 0 || sum.Hasty == 0 ||
+		sum.Aside == 0 || sum.Waited == 0 || sum.Closed == 0 || sum.Dropped == 0 {
 		t.Errorf("the histories are too tame: %+v", sum)
 	}
 }
@@ -128,6 +130,11 @@ func (s *Seen) add(o Seen) {
 	s.Owed += o.Owed
 	s.Lent += o.Lent
 	s.Placed += o.Placed
+	s.Hasty += o.Hasty
+	s.Aside += o.Aside
+	s.Waited += o.Waited
+	s.Closed += o.Closed
+	s.Dropped += o.Dropped
 }
 
 // The same seed is the same history.

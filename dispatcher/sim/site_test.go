@@ -329,7 +329,25 @@ var parts = map[string]func(*Plan){
 		p.Later, p.Third = nil, nil
 		p.eachDeed(func(d *Deed) { d.Claim.Late = 0 })
 	},
+	"pauses": func(p *Plan) {
+		p.eachDeed(func(d *Deed) {
+			if d.aside() {
+				d.Verb = ""
+			}
+		})
+	},
+	"waits":  func(p *Plan) { p.Waits = false },
+	"spares": func(p *Plan) { p.eachDeed(func(d *Deed) { d.Claim.Spare = 0 }) },
+	"haste": func(p *Plan) {
+		p.Habits = slices.Clone(p.Habits)
+		for i := range p.Habits {
+			p.Habits[i].Hasty = 0
+		}
+	},
 }
+
+// aside says whether a deed pauses or resumes a task.
+func (d *Deed) aside() bool { return d.Verb == Hold || d.Verb == Resume }
 
 // has says whether a plan has a part.
 func (p *Plan) has(part string) bool {
@@ -346,6 +364,14 @@ func (p *Plan) has(part string) bool {
 		return p.owns()
 	case "lending":
 		return p.lends()
+	case "pauses":
+		return slices.ContainsFunc(p.Deeds, func(d Deed) bool { return d.aside() })
+	case "waits":
+		return p.Waits
+	case "haste":
+		return slices.ContainsFunc(p.Habits, func(h Habit) bool { return h.Hasty > 0 })
+	case "spares":
+		return slices.ContainsFunc(p.Deeds, func(d Deed) bool { return d.Claim.Spare > 0 })
 	}
 	return p.Later != nil
 }
@@ -355,7 +381,7 @@ func (p *Plan) rich() bool { return len(p.Shares) > 0 || p.Units > 0 || p.Claims
 
 // plain is the plan without all parts.
 func (p Plan) plain() Plan {
-	for _, part := range []string{"shares", "units", "claims", "later", "reports"} {
+	for _, part := range []string{"shares", "units", "claims", "later", "reports", "pauses", "waits"} {
 		parts[part](&p)
 	}
 	return p

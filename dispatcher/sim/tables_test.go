@@ -86,6 +86,7 @@ func (w *world) look(keys []lease.Key) []lease.Recorded {
 func (w *world) fold() {
 	if w.tables.stuck == 0 {
 		w.tables.Folded = w.truth.seq()
+		w.judge()
 	}
 	for _, h := range w.hosts {
 		seq := w.tables.Folded
@@ -134,6 +135,9 @@ func (w *world) appendFor(h *host, a lease.Append) {
 			}
 		case t.disk > 0:
 			answer(back, time.Time{}, errDisk)
+		case t.doubt > 0 && chance == 4: // the log has it long before the daemon knows
+			at, err := w.append(b, a.Beside)
+			answer(2*late, at, err)
 		case t.doubt > 0 && chance < 4:
 			answer(back+100*time.Millisecond, time.Time{}, ledger.ErrDoubt)
 			switch chance {

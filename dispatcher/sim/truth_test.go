@@ -21,6 +21,7 @@ type truth struct {
 	leases  map[lease.Key]*leaseTruth
 	held    [2]int
 	ready   int
+	paused  map[int64]bool // tasks
 	holdings
 	time    time.Time // of the last tick
 	leader  time.Duration
@@ -50,6 +51,8 @@ type ever struct {
 type jobTruth struct {
 	entry.Enqueued
 	ready   bool
+	aside   bool // its task is paused
+	waits   bool // for a rule
 	over    bool
 	attempt int32 // the next one
 	lease   *leaseTruth
@@ -111,7 +114,7 @@ type happening struct {
 type what byte
 
 const (
-	wasGranted what = iota
+	wasTold what = iota // that it was granted
 	wasRenewed
 	wasEnded
 )
@@ -127,7 +130,7 @@ func newTruth(w *world) *truth {
 func (t *truth) forget() {
 	t.machine, t.batches, t.ranges = t.tables.new(), nil, nil
 	t.jobs, t.leases = map[int64]*jobTruth{}, map[lease.Key]*leaseTruth{}
-	t.held, t.ready, t.time, t.newest = [2]int{}, 0, time.Time{}, map[int64]int64{}
+	t.held, t.ready, t.time, t.newest, t.paused = [2]int{}, 0, time.Time{}, map[int64]int64{}, map[int64]bool{}
 	t.holdings = newHoldings(&t.plan)
 	for _, r := range t.rows {
 		r.taken = 0
@@ -197,6 +200,9 @@ func (t *truth) apply(b entry.Batch) {
 	t.order = asksOf(b)
 	byPilot := map[string]bool{}
 	for _, e := range b.Entries {
+		if t.wiring.Seen != nil {
+			t.wiring.Seen(e)
+		}
 		if _, of := e.(entry.Took); !of && entry.KindOf(e) != entry.KindGranted {
 			t.together()
 		}
@@ -213,9 +219,8 @@ func (t *truth) apply(b entry.Batch) {
 			t.end(e, b.Seq)
 		case entry.Killed:
 			for id := e.Low; id <= e.High; id++ {
-				if j := t.jobs[id]; j != nil && j.ready && j.Task == e.Task {
-					j.ready, j.over = false, true
-					t.ready--
+				if j := t.jobs[id]; j != nil && j.Task == e.Task && t.takeOut(j) {
+					j.over = true
 					t.drop(id)
 				}
 			}
@@ -246,13 +251,17 @@ func (t *truth) apply(b entry.Batch) {
 }
 
 func (t *truth) enqueued(e entry.Enqueued) {
+	if e.Attempt > 1 {
+		t.verbs(e)
+		return
+	}
 	t.ranges = append(t.ranges, e)
 	for id := e.Low; id <= e.High; id++ {
 		if t.jobs[id] != nil {
 			t.violate("job %d is announced twice", id)
 		}
-		t.jobs[id] = &jobTruth{Enqueued: e, ready: true, attempt: e.Attempt}
-		t.ready++
+		t.jobs[id] = &jobTruth{Enqueued: e, attempt: e.Attempt}
+		t.becomes(t.jobs[id])
 	}
 }
 
@@ -266,12 +275,15 @@ func (t *truth) grant(g entry.Granted) {
 		t.violate("job %d has two leases: attempt %d while %d is live", g.Job, g.Attempt, j.lease.Attempt)
 	case j.over:
 		t.violate("job %d is over and is granted again", g.Job)
+	case j.aside:
+		t.violate("job %d is granted, and its task is paused", g.Job)
+	case j.waits:
+		t.violate("job %d is granted, and waits for a rule", g.Job)
 	case !j.ready || g.Attempt != j.attempt:
 		t.violate("job %d: attempt %d is granted, the next is %d", g.Job, g.Attempt, j.attempt)
 	}
 	t.mayHold(j, &g)
-	j.ready = false
-	t.ready--
+	t.takeOut(j)
 	l := &leaseTruth{Granted: g, pays: j.Share, began: t.world.now}
 	k := lease.Key{Job: g.Job, Attempt: g.Attempt, Nonce: g.Nonce}
 	j.lease, t.leases[k], t.granted[k] = l, l, true
@@ -291,9 +303,8 @@ func (t *truth) end(e entry.Ended, seq int64) {
 	l := j.lease
 	j.lease, l.ended, l.endSeq, l.endAt = nil, &e, seq, t.world.now
 	j.attempt = e.Attempt + 1
-	if j.over = e.Next.Final(); !j.over {
-		j.ready = true
-		t.ready++
+	if j.over, j.waits = e.Next.Final(), e.Next == entry.Waits; !j.over && !j.waits {
+		t.becomes(j)
 	}
 	t.held[l.Queue-1]--
 	if e.Outcome == entry.Returned {
@@ -385,9 +396,7 @@ func (t *truth) given(leases, before []machine.Lease, pull *machine.Pull, w told
 		if before != nil && !slices.ContainsFunc(before, func(b machine.Lease) bool { return b.Job == l.Job && b.Attempt == l.Attempt && b.Nonce == l.Nonce }) && t.tables.lost == 0 {
 			t.violate("pull %s, said again, was given %+v besides", w.pilot, k)
 		}
-		if before == nil {
-			t.history = append(t.history, happening{w, k, wasGranted, 0, true})
-		}
+		t.history = append(t.history, happening{w, k, wasTold, 0, true})
 	}
 	if len(leases) > pull.Most {
 		t.violate("pull %s for %d jobs was given %d", w.pilot, pull.Most, len(leases))

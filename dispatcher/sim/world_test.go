@@ -42,6 +42,7 @@ type Wiring struct {
 	Append  func(l *ledgertest.Memory, b entry.Batch, beside ledger.Beside) (time.Time, error)
 	Reload  func(w *Tables, host int) lease.Reloaded
 	Reclaim func(orders []retry.Order, all []retry.Candidate) []retry.Order // what the rule orders; nil: as it does
+	Seen    func(e entry.Entry)                                             // hears of what is in the log; nil: nobody wants to know
 	Replays bool                                                            // decisions are made again at the end, by a machine
 }
 
@@ -93,6 +94,7 @@ type world struct {
 	back     *rowTruth      // the third one
 	nClaim   int64          // claims that there were
 	scaled   map[int64]bool // claims that were scaled away
+	ruling
 
 	unwritten int // rows that wait for the database
 	daemons   int64
@@ -187,7 +189,7 @@ func Run(p Plan, wiring Wiring, told io.Writer) Result {
 	if wiring.Plain {
 		p = p.plain()
 	}
-	w := &world{plan: p, sites: p.versions(), scaled: map[int64]bool{}, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
+	w := &world{plan: p, sites: p.versions(), scaled: map[int64]bool{}, ruling: ruling{rulings: map[lease.Key]*rowTruth{}}, wiring: wiring, delays: stream(p.Seed, 2), drawn: stream(p.Seed, 3), told: told, account: account{trace: fnv.New64a()}}
 	w.net = network{loss: p.Loss, twice: p.Twice}
 	w.tables = Tables{sites: w.sites, Log: &ledgertest.Memory{Clock: w.clock}, new: func() lease.Machine { return wiring.Machine(p.Slots) }, complete: w.complete}
 	w.truth = newTruth(w)

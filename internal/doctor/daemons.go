@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Clocks that differ by more than these are trouble. The database's is the only one that leases go by; the others are for
-// logs, records of decisions, plans with a time of day, and certificates.
+// Clocks that differ by more than these are trouble. Leases go by none of them; the database's dates the log, the others are for
+// plans with a time of day, logs and certificates.
 const (
 	clockWarn = 2 * time.Second
 	clockBad  = 30 * time.Second

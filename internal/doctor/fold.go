@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/dispatcher/replay"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -125,23 +128,76 @@ func (d *Doctor) outbox(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-// recount folds the log from its beginning, and compares.
+// recount folds the log from its beginning, or from the oldest checkpoint that it goes on from, and compares.
 func (d *Doctor) recount(ctx context.Context) ([]Finding, error) {
 	sites := func(context.Context, int64) (shares.Version, error) { return shares.Version{}, nil }
 	if d.cfg.Site != nil {
 		sites = d.cfg.Site
 	}
-	wrong, err := fold.New(d.cfg.Direct, ledger.New(d.cfg.Direct), fold.Sites(sites)).Compare(ctx)
+	folder := fold.New(d.cfg.Direct, ledger.New(d.cfg.Direct), fold.Sites(sites))
+	wrong, err := folder.Compare(ctx)
+	if errors.Is(err, ledger.ErrDropped) {
+		return d.recountSince(ctx, folder)
+	}
+	found, err := differences(wrong, err)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return []Finding{*found}, nil
+}
+
+// recountSince compares without the beginning of the log. Days of the log are dropped while it reads: then it begins later.
+func (d *Doctor) recountSince(ctx context.Context, folder *fold.Folder) ([]Finding, error) {
+	store := replay.NewStore(d.cfg.Direct)
+	for seq := int64(0); ; {
+		c, err := store.After(ctx, seq)
+		if pg.Code(err) != "" || ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil || c == nil {
+			return []Finding{notCompared(err)}, nil
+		}
+		seq = c.Machine.Seq
+		wrong, err := folder.CompareSince(ctx, c.Since())
+		if errors.Is(err, ledger.ErrDropped) || errors.Is(err, fold.ErrElsewhere) {
+			continue
+		}
+		found, err := differences(wrong, err)
+		if err != nil {
+			return nil, err
+		}
+		from := fmt.Sprintf("since batch %d of %s, the oldest checkpoint", seq, c.At.Format(time.DateTime))
+		if found == nil {
+			found = &Finding{Level: OK, Found: "the tables are what the log comes to " + from}
+		} else {
+			found.Found += "; looked at " + from
+		}
+		found.Found += "; not compared: what was over by then, sums of its hour, its day and before, and when the leases of then were granted"
+		return []Finding{*found}, nil
+	}
+}
+
+// notCompared says why nothing is known of the tables.
+func notCompared(why error) Finding {
+	f := Finding{Level: Warn, Found: "not compared: the log does not have its beginning any more, and no checkpoint is kept from which it goes on",
+		Do: "daemons keep one an hour: look for step checkpoint in their logs; repeat it when there is one"}
+	if why != nil {
+		f.Found = fmt.Sprintf("not compared: the log does not have its beginning any more, and its oldest checkpoint cannot be read: %v", why)
+		f.Do = "repeat it with the divvy that the daemons are"
+	}
+	return f
+}
+
+// differences is the finding of a comparison; nil: there are none.
+func differences(wrong []fold.Difference, err error) (*Finding, error) {
 	switch {
-	case errors.Is(err, ledger.ErrDropped):
-		return []Finding{{Level: OK, Found: "the log does not have its beginning any more, so that the tables cannot be made again of it"}}, nil
 	case errors.Is(err, fold.ErrDiverged):
-		return []Finding{{Level: Bad, Found: "the tables are not made of this log", Do: "restore the database from a backup"}}, nil
+		return &Finding{Level: Bad, Found: "the tables are not made of this log", Do: "restore the database from a backup"}, nil
 	case err != nil || len(wrong) == 0:
 		return nil, err
 	}
-	return []Finding{{Level: Bad, Found: fmt.Sprintf("%d rows are not what the log says, up to twenty a table; the first: %s", len(wrong), wrong[0]),
-		Do: "find out who wrote to these tables beside divvy; restore them from a backup, or the database"}}, nil
+	return &Finding{Level: Bad, Found: fmt.Sprintf("%d rows are not what the log says, up to twenty a table; the first: %s", len(wrong), wrong[0]),
+		Do: "find out who wrote to these tables beside divvy; restore them from a backup, or the database"}, nil
 }
 
 type countRow struct{ Count int64 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,9 +171,68 @@ func TestRoomsPointDown(t *testing.T) {
 // pure are the packages that are values in, values out: no database, network, process, lock, goroutine, log or clock.
 var pure = []string{"shares", "dispatcher/resource", "dispatcher/job", "dispatcher/entry", "dispatcher/explain", "dispatcher/gate", "dispatcher/machine", "dispatcher/running", "dispatcher/books", "dispatcher/ready", "dispatcher/retry", "dispatcher/slab", "dispatcher/tally"}
 
+// impure are packages whose core is pure and whose shell is not, with the reason: no pure package may reach them, by whatever way.
+var impure = map[string]string{
+	"dispatcher/lease": "Node is pure, by its files; Loop, the clock and the sights of the shell have goroutines, a lock and the clock, and it knows ledger.Log",
+}
+
+// isPure says whether a package is to be values in, values out.
+func isPure(path string) bool {
+	return slices.ContainsFunc(pure, func(folder string) bool { return below(path, folder) })
+}
+
+// leaks are the ways from pure packages to others of the module, however long: by path, those that each imports.
+func leaks(imports map[string][]string) (found []string) {
+	for _, from := range slices.Sorted(maps.Keys(imports)) {
+		if !isPure(from) {
+			continue
+		}
+		seen := map[string]bool{from: true}
+		for ways := [][]string{{from}}; len(ways) > 0; ways = ways[1:] {
+			way := ways[0]
+			for _, to := range imports[way[len(way)-1]] {
+				next := append(slices.Clone(way), to)
+				switch {
+				case seen[to]:
+				case isPure(to):
+					ways = append(ways, next)
+				default:
+					found = append(found, strings.Join(next, " imports "))
+				}
+				seen[to] = true
+			}
+		}
+	}
+	return found
+}
+
+// What a pure package imports is as pure as it is.
+func TestPurityIsTransitive(t *testing.T) {
+	imports := map[string][]string{}
+	for _, p := range packages(t) {
+		for _, i := range p.Imports {
+			if strings.HasPrefix(i, module) {
+				imports[p.path()] = append(imports[p.path()], inside(i))
+			}
+		}
+	}
+	for _, way := range leaks(imports) {
+		t.Errorf("%s, which is not pure", way)
+	}
+	for path, why := range impure {
+		if _, ok := imports[path]; !ok || isPure(path) {
+			t.Errorf("%s is gone, or pure by now: take it off the list (%s)", path, why)
+		}
+	}
+	imports = map[string][]string{"dispatcher/machine": {"dispatcher/gate"}, "dispatcher/gate": {"dispatcher/job", "dispatcher/hall"}, "dispatcher/job": {"shares"}}
+	if found := leaks(imports); len(found) != 2 || found[1] != "dispatcher/machine imports dispatcher/gate imports dispatcher/hall" {
+		t.Errorf("found %q, want a leak of gate and one of machine", found)
+	}
+}
+
 func TestPolicyIsPure(t *testing.T) {
 	for _, p := range packages(t) {
-		if !slices.ContainsFunc(pure, func(folder string) bool { return below(p.path(), folder) }) {
+		if !isPure(p.path()) {
 			continue
 		}
 		for _, i := range p.Imports {
