@@ -64,12 +64,6 @@ var asideVariants = []variant{
 		return e
 	})},
 	{"retry-at-its-old-place", "", oldPlace},
-	{"place-ignored", "", rewritten(func(e entry.Entry) entry.Entry {
-		if _, ok := e.(entry.Placed); ok {
-			return nil
-		}
-		return e
-	})},
 	{"unmade-is-waited-for", "", rewritten(func(e entry.Entry) entry.Entry {
 		if _, ok := e.(entry.Dropped); ok {
 			return nil
@@ -98,7 +92,7 @@ var asideWanted = map[string]string{
 	"pause-is-kill": "", "start-without-pauses": "another state", "start-without-pauses-unseen": "its task is paused",
 	"start-without-waits": "waits for a rule", "wait-ignored": "waits for a rule", "closed-is-not-over": "the machine has job",
 	"closed-is-tried-again": "is over and is granted again", "retry-of-one": "the machine has job", "retry-at-its-old-place": "is granted at place",
-	"place-ignored": "is granted at place", "unmade-is-waited-for": "the machine has claim", "leased-is-dropped": "",
+	"unmade-is-waited-for": "the machine has claim", "leased-is-dropped": "",
 }
 
 // waitsNot has jobs be tried again at once where a rule is to decide.
