@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -74,19 +75,19 @@ func (a applyFlags) check() error {
 	other := pick(a.list, "list-later", pick(a.given("cancel"), "cancel", ""))
 	switch {
 	case a.list && a.given("cancel"):
-		return usagef("--list-later and --cancel do not go together: give one of them")
+		return fail.Usagef("--list-later and --cancel do not go together: give one of them")
 	case a.all && !a.list:
-		return usagef("--all goes with --list-later only")
+		return fail.Usagef("--all goes with --list-later only")
 	case other == "" && a.file == "":
-		return hintf(usagef("which site file? Give -f"), "Example: divvy apply -f site.yml --dry-run")
+		return fail.Hintf(fail.Usagef("which site file? Give -f"), "Example: divvy apply -f site.yml --dry-run")
 	case other == "cancel" && a.cancel < 1:
-		return usagef("--cancel %d is not the number of a later version: expected 1, 2, 3 …; --list-later has them", a.cancel)
+		return fail.Usagef("--cancel %d is not the number of a later version: expected 1, 2, 3 …; --list-later has them", a.cancel)
 	case other == "":
 		return nil
 	}
 	for _, flag := range []string{"file", "at", "dry-run", "move", "note"} {
 		if a.given(flag) {
-			return usagef("--%s does not go with --%s: it is about a file that is applied", flag, other)
+			return fail.Usagef("--%s does not go with --%s: it is about a file that is applied", flag, other)
 		}
 	}
 	return nil
@@ -159,7 +160,7 @@ func (c *cli) printApplied(a client.Applied) error {
 		return err
 	}
 	if len(a.Refused) > 0 {
-		return errSilent
+		return fail.ErrSilent
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func parseMoves(pairs []string) (map[string]string, error) {
 	for _, p := range pairs {
 		from, to, ok := strings.Cut(p, "=")
 		if !ok || from == "" || to == "" || moves[from] != "" {
-			return nil, usagef("--move %s: expected OLD=NEW, two paths of shares such as Test=Analysis/User, each OLD once", p)
+			return nil, fail.Usagef("--move %s: expected OLD=NEW, two paths of shares such as Test=Analysis/User, each OLD once", p)
 		}
 		moves[from] = to
 	}
@@ -330,13 +331,13 @@ func versionNumber(s string) (int64, error) {
 const whichVersions = "'divvy shares history' lists them."
 
 func noVersion(what any) error {
-	return hintf(usagef("%v is not the number of a version: expected 1, 2, 3 …", what), whichVersions)
+	return fail.Hintf(fail.Usagef("%v is not the number of a version: expected 1, 2, 3 …", what), whichVersions)
 }
 
 // ofVersions adds to the server's answer that there is no such version where to find those that there are.
 func ofVersions(err error) error {
 	if client.IsCode(err, "no_version") {
-		return hintf(err, whichVersions)
+		return fail.Hintf(err, whichVersions)
 	}
 	return err
 }

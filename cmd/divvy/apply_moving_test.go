@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // A change that is refused while live work moves is asked for again until it is in force, and each time what is left is said.
@@ -34,7 +35,7 @@ func TestApplyWhileWorkMoves(t *testing.T) {
 		}))
 		o := divvy(t, append(args, "--server", s.URL)...)
 		s.Close()
-		if o.code != exitOK || asked != 2 || o.err != "some are left\n" || !strings.Contains(o.out, "version 7") {
+		if o.code != fail.OK || asked != 2 || o.err != "some are left\n" || !strings.Contains(o.out, "version 7") {
 			t.Errorf("%v: asked %d times, %+v", args, asked, o)
 		}
 	}

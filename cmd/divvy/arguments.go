@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -24,11 +25,11 @@ func takes(words ...string) cobra.PositionalArgs {
 			}
 		})
 		if len(missing) > 0 {
-			return withExample(cmd, usagef("%s needs %s", name(cmd), strings.Join(missing, ", and ")))
+			return withExample(cmd, fail.Usagef("%s needs %s", name(cmd), strings.Join(missing, ", and ")))
 		}
 		if n := len(words); len(args) > n && (n == 0 || !strings.Contains(words[n-1], "...,")) {
 			count := pick(n == 0, "no argument", plural(int64(n), "argument"))
-			return withExample(cmd, usagef("%s takes %s: %q is too much", name(cmd), count, args[n]))
+			return withExample(cmd, fail.Usagef("%s takes %s: %q is too much", name(cmd), count, args[n]))
 		}
 		return nil
 	}
@@ -55,7 +56,7 @@ func withExample(cmd *cobra.Command, err error) error {
 	if first == "" {
 		return err
 	}
-	return hintf(err, "Example: %s", first)
+	return fail.Hintf(err, "Example: %s", first)
 }
 
 // flagKinds says what the types of flags take.
@@ -67,7 +68,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if errors.As(err, &none) && none.GetSpecifiedShortnames() == "" {
 		if hint := nearFlag(cmd, none.GetSpecifiedName()); hint != "" {
-			return hintf(err, "%s", hint)
+			return fail.Hintf(err, "%s", hint)
 		}
 	}
 	var bad *pflag.InvalidValueError

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // What a command line that makes no sense is told: what is wrong, and what would be right. Nothing is asked of a daemon.
@@ -81,7 +82,7 @@ func TestArguments(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			o := divvy(t, strings.Fields(line)...)
-			if o.code != exitUsage || !strings.HasPrefix(o.err, "divvy: "+want) || o.out != "" {
+			if o.code != fail.Usage || !strings.HasPrefix(o.err, "divvy: "+want) || o.out != "" {
 				t.Errorf("exit code %d\n%s%s\nwant divvy: %s", o.code, o.out, o.err, want)
 			}
 		})
@@ -107,7 +108,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 		"tags test -f " + file: file + " is a site file, not one of tasks\n  Its rules are rehearsed on past tasks: divvy tags test --since 7d -f",
 	} {
 		o := divvy(t, append(strings.Fields(line), "--server", s.d.URL())...)
-		if o.code != exitFailed || !strings.Contains(o.err, want) {
+		if o.code != fail.Failed || !strings.Contains(o.err, want) {
 			t.Errorf("%s: exit code %d\n%s%s\nwant %s", line, o.code, o.out, o.err, want)
 		}
 	}
@@ -116,10 +117,10 @@ func TestAnswersOfTheServer(t *testing.T) {
 	_, err = s.d.pool.Exec(t.Context(), "UPDATE site_versions SET source = 'shares: [{name: A, owned: 10, max: 5}]' WHERE version = 1")
 	s.must(err)
 	want := "version-1.yml:1:27: owned: 10 is more than max 5 (lower owned or raise max)"
-	if o := divvy(t, "shares", "rollback", "1", "--server", s.d.URL()); o.code != exitFailed || !strings.Contains(o.err, want) {
+	if o := divvy(t, "shares", "rollback", "1", "--server", s.d.URL()); o.code != fail.Failed || !strings.Contains(o.err, want) {
 		t.Errorf("a version that is refused now: exit code %d\n%s%s\nwant %s", o.code, o.out, o.err, want)
 	}
-	if o := divvy(t, "sim", "swf", simTrace, "--site", file, "--map", "share=A", "--pool", "gpu"); o.code != exitOK {
+	if o := divvy(t, "sim", "swf", simTrace, "--site", file, "--map", "share=A", "--pool", "gpu"); o.code != fail.OK {
 		t.Errorf("a pool that only a figure of a plan names: %+v", o)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -30,7 +31,7 @@ func auditCommand(c *cli) *cobra.Command {
 		if since != "" {
 			d, err := shares.ParseDuration(since)
 			if err != nil || d <= 0 {
-				return usagef("--since %q: expected a time such as 90m, 24h or 7d", since)
+				return fail.Usagef("--since %q: expected a time such as 90m, 24h or 7d", since)
 			}
 			f.Since = time.Now().Add(-time.Duration(d))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -107,14 +108,14 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	}
 	file := fileWith(t, "0123456789abcdef0123")
 	o := divvy(t, "audit", "list", "--what", "site", "--limit", "2", "--server", d.URL(), "--token-file", file)
-	if o.code != exitOK || strings.Count(o.out, "site.later") != 2 || !strings.Contains(o.out, "; 1 more") {
+	if o.code != fail.OK || strings.Count(o.out, "site.later") != 2 || !strings.Contains(o.out, "; 1 more") {
 		t.Errorf("%+v", o)
 	}
 	o = divvy(t, "report", "audit", "-o", "json", "--server", d.URL(), "--token-file", file)
-	if o.code != exitOK || !json.Valid([]byte(o.out)) || !strings.Contains(o.out, "task.reassign") {
+	if o.code != fail.OK || !json.Valid([]byte(o.out)) || !strings.Contains(o.out, "task.reassign") {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "audit", "list", "--since", "soon"); o.code != exitUsage || !strings.Contains(o.err, "--since") {
+	if o := divvy(t, "audit", "list", "--since", "soon"); o.code != fail.Usage || !strings.Contains(o.err, "--since") {
 		t.Errorf("%+v", o)
 	}
 	docs, err := os.ReadFile("../../docs/access.md")
@@ -133,7 +134,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 func TestChangesWithoutADaemonAreAudited(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	for _, args := range [][]string{{"create", "root", "--role", "admin"}, {"revoke", "root"}} {
-		if o := divvy(t, append([]string{"token", "--database", dsn}, args...)...); o.code != exitOK {
+		if o := divvy(t, append([]string{"token", "--database", dsn}, args...)...); o.code != fail.OK {
 			t.Fatalf("%+v", o)
 		}
 	}

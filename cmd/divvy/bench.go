@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/bench"
 )
 
@@ -109,7 +110,7 @@ func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
 		return c.print(bench.Measurements(), writeMeasurements)
 	}
 	if !f.strict && (cmd.Flags().Changed("floor") || f.reached) {
-		return usagef("--floor and --reached mean nothing without --strict")
+		return fail.Usagef("--floor and --reached mean nothing without --strict")
 	}
 	binary, err := os.Executable()
 	if err != nil {
@@ -132,14 +133,14 @@ func (c *cli) bench(cmd *cobra.Command, f benchFlags) error {
 	}
 	if f.strict && len(report.Skipped) > 0 {
 		fmt.Fprintf(c.err, "divvy: %s was not measured\n", report.Skipped[0].ID)
-		return errSilent
+		return fail.ErrSilent
 	}
 	if f.reached {
 		report = report.Known()
 	}
 	if worst, ok := report.Worst(); f.strict && ok && worst.Attained() < f.floor {
 		fmt.Fprintf(c.err, "divvy: %s reaches %.0f %% of its target, less than %.0f %%\n", worst.ID, 100*worst.Attained(), 100*f.floor)
-		return errSilent
+		return fail.ErrSilent
 	}
 	return nil
 }

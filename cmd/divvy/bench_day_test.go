@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -20,7 +21,7 @@ func TestBenchDay(t *testing.T) {
 	t.Setenv(runAsDivvy, "1")
 	dir := filepath.Join(t.TempDir(), "plots")
 	o := divvy(t, "bench", "day", "--short", "--plot", dir)
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	lines := strings.Split(o.out, "\n")
@@ -37,10 +38,10 @@ func TestBenchDay(t *testing.T) {
 		}
 	}
 	plotted(t, dir)
-	if o := divvy(t, "bench", "history", "--days", "1"); o.code != exitFailed || !strings.Contains(o.err, "this history makes no sense") {
+	if o := divvy(t, "bench", "history", "--days", "1"); o.code != fail.Failed || !strings.Contains(o.err, "this history makes no sense") {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "bench", "day", "--slots", "1"); o.code != exitFailed || !strings.Contains(o.err, "this day makes no sense") {
+	if o := divvy(t, "bench", "day", "--slots", "1"); o.code != fail.Failed || !strings.Contains(o.err, "this day makes no sense") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -85,7 +86,7 @@ func TestBenchHistory(t *testing.T) {
 	pgtest.Long(t, "starts a cluster, a daemon and load processes")
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "history", "--ended", "20000", "--days", "4", "--ready", "100000", "--pullers", "32", "--rounds", "1", "--round", "2s")
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	for _, want := range []string{`history lives_ratio \d`, `history drop_p99_ratio \d`, `history live_ratio \d\.\d+ target 1\.5 `,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/bench"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -14,7 +15,7 @@ func TestBenchGrowth(t *testing.T) {
 	pgtest.Long(t, "starts a cluster, daemons and load processes")
 	t.Setenv(runAsDivvy, "1") // daemons and load are this test binary
 	o := divvy(t, "bench", "--only", "S5,S9", "--rounds", "1", "--round", "200ms", "--ready", "3000", "--held", "200", "--pullers", "16", "--json")
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	var r bench.Report

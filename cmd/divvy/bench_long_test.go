@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/bench"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -17,7 +18,7 @@ func TestBenchLong(t *testing.T) {
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "--only", "S6,S7", "--rounds", "1", "--round", "1s", "--ready", "20000", "--held", "500", "--pullers", "16",
 		"--snapshot", "5000", "--renewed", "8000")
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	lines := strings.Split(o.out, "\n")
@@ -42,7 +43,7 @@ func TestBenchBrief(t *testing.T) {
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "--quick", "--only", "S2,S6,S7", "--rounds", "2", "--round", "300ms", "--ready", "20000", "--held", "1000", "--pullers", "16",
 		"--snapshot", "5000", "--renewed", "1000", "--json")
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	var r bench.Report

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -12,7 +13,7 @@ func TestBenchOutgrow(t *testing.T) {
 	pgtest.Long(t, "starts a cluster, a replica of it and a daemon")
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "outgrow", "--jobs", "5000", "--rounds", "1", "--round", "500ms", "--nodes", "4")
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	for _, want := range []string{`(?m)^outgrow server_ratio \d`, `(?m)^outgrow replica_ratio \d`, `made ready: 5000 jobs in .* [1-9]\d* B of WAL, .*; jobs \d+ \+ \d+ B`,
@@ -22,7 +23,7 @@ func TestBenchOutgrow(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, o.out)
 		}
 	}
-	if o := divvy(t, "bench", "outgrow", "--jobs", "1"); o.code != exitFailed {
+	if o := divvy(t, "bench", "outgrow", "--jobs", "1"); o.code != fail.Failed {
 		t.Errorf("%+v", o)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // Outside of the source tree S3 cannot be measured. The run says so wherever somebody may look, and is no pass.
@@ -13,7 +15,7 @@ func TestBenchSkipsAloud(t *testing.T) {
 	t.Setenv(runAsDivvy, "1")
 	t.Chdir(t.TempDir())
 	o := divvy(t, "bench", "--only", "S3", "--strict", "--rounds", "1", "--round", "100ms", "--ready", "2000", "--held", "100", "--pullers", "16")
-	if o.code != exitFailed {
+	if o.code != fail.Failed {
 		t.Errorf("exit code %d", o.code)
 	}
 	for _, text := range []string{o.out, o.err} {

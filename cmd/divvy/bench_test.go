@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/bench"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -15,7 +16,7 @@ func TestBench(t *testing.T) {
 	pgtest.Long(t, "starts a cluster, a daemon, pgbench and a load process")
 	t.Setenv(runAsDivvy, "1") // the load process is this test binary
 	o := divvy(t, "bench", "--only", "S1,S2", "--rounds", "1", "--round", "200ms", "--ready", "5000", "--held", "500", "--pullers", "16")
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	lines := strings.Split(o.out, "\n")
@@ -38,7 +39,7 @@ func TestBenchJSON(t *testing.T) {
 	t.Setenv(runAsDivvy, "1")
 	o := divvy(t, "bench", "--only", "S4,S8,S10", "--quick", "--rounds", "1", "--round", "300ms", "--ready", "5000", "--held", "500", "--pullers", "8",
 		"--inputs", "3000", "--wakes", "20", "--json", "--strict", "--floor", "1000", "--request-ids")
-	if o.code != exitFailed || !strings.Contains(o.err, "of its target, less than 100000 %") {
+	if o.code != fail.Failed || !strings.Contains(o.err, "of its target, less than 100000 %") {
 		t.Fatalf("%+v", o)
 	}
 	var r bench.Report
@@ -67,10 +68,10 @@ func TestBenchRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{"bench --only S13", exitFailed, "no measurement"},
-		{"bench --floor 0.7", exitUsage, "without --strict"},
-		{"bench --rounds 0", exitFailed, "sizes make no sense"},
-		{"bench --database " + strings.ReplaceAll(pgtest.DSN(t), " ", "\x00"), exitFailed, "fsync = off"},
+		{"bench --only S13", fail.Failed, "no measurement"},
+		{"bench --floor 0.7", fail.Usage, "without --strict"},
+		{"bench --rounds 0", fail.Failed, "sizes make no sense"},
+		{"bench --database " + strings.ReplaceAll(pgtest.DSN(t), " ", "\x00"), fail.Failed, "fsync = off"},
 	} {
 		args := strings.Fields(c.args)
 		for i := range args {
@@ -87,7 +88,7 @@ func TestBenchRefuses(t *testing.T) {
 	}
 	o := divvy(t, "bench", "--list")
 	for _, m := range bench.Measurements() {
-		if o.code != exitOK || !strings.Contains(o.out, m.Title) {
+		if o.code != fail.OK || !strings.Contains(o.out, m.Title) {
 			t.Errorf("%s: %+v", m.ID, o)
 		}
 	}

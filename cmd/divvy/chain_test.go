@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -88,10 +89,10 @@ func TestSubmitSaysWhatIsSubmitted(t *testing.T) {
 		return writeFile(t, t.TempDir(), "tasks.yml", fmt.Sprintf(doc, "one", "Analysis/Grp")+"---\n"+fmt.Sprintf(doc, "two", share))
 	}
 	o := divvy(t, "task", "submit", "-f", tasks("Nope"), "--key", "k", "--server", d.URL())
-	if o.code != exitFailed || !strings.Contains(o.out, "one") || !strings.Contains(o.err, "Go on with: ") || !strings.Contains(o.err, `no share "Nope"`) {
+	if o.code != fail.Failed || !strings.Contains(o.out, "one") || !strings.Contains(o.err, "Go on with: ") || !strings.Contains(o.err, `no share "Nope"`) {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "task", "submit", "-f", tasks("Test"), "--key", "k", "--server", d.URL()); o.code != exitOK {
+	if o := divvy(t, "task", "submit", "-f", tasks("Test"), "--key", "k", "--server", d.URL()); o.code != fail.OK {
 		t.Errorf("%+v", o)
 	}
 	if all, err := cl.Tasks(t.Context(), client.TaskFilter{}); err != nil || len(all.Items) != 2 {
@@ -109,7 +110,7 @@ func TestSubmitChecksFirst(t *testing.T) {
 		"a missing input file": {"name: bad\nuser: alice\ninputs_file: none.txt\ncommand: [\"true\"]\n", "none.txt: no such file"},
 	} {
 		file := writeFile(t, dir, "tasks.yml", good+c.second)
-		if o := divvy(t, "task", "submit", "-f", file, "--server", d.URL()); o.code != exitFailed || !strings.Contains(o.err, c.want) {
+		if o := divvy(t, "task", "submit", "-f", file, "--server", d.URL()); o.code != fail.Failed || !strings.Contains(o.err, c.want) {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
@@ -140,21 +141,21 @@ func TestSiteByCommandLine(t *testing.T) {
 		code int
 		want string // on either stream
 	}{
-		{[]string{"apply", "-f", file, "--dry-run"}, exitFailed, "share Analysis/User is removed but has live work: 1 task, 50 ready jobs"},
-		{[]string{"apply", "-f", file}, exitFailed, "--move Analysis/User="},
-		{[]string{"apply", "-f", file, "--move", "Analysis/User"}, exitUsage, "expected OLD=NEW"},
-		{[]string{"apply", "-f", file, "--move", "Analysis/User=Analysis/Users", "--note", "a better name"}, exitOK, "version 2 is in force"},
-		{[]string{"apply", "-f", file}, exitOK, "version 2 is in force already"},
-		{[]string{"shares", "history"}, exitOK, "a better name"},
-		{[]string{"shares", "diff", "1", "2"}, exitOK, "+ share Analysis/Users added"},
-		{[]string{"shares", "rollback", "1", "--move", "Analysis/Users=Analysis/Grp"}, exitOK, "version 3 is in force"},
-		{[]string{"shares", "show", "--version", "1"}, exitOK, "{name: User, weight: 80}"},
-		{[]string{"task", "show", "1"}, exitOK, "Analysis/Grp"},
-		{[]string{"queue", "drain", "LOCAL"}, exitOK, "queue LOCAL is drain"},
-		{[]string{"queue", "show", "LOCAL"}, exitOK, "drain"},
-		{[]string{"task", "pause", "1"}, exitOK, "→ paused"},
-		{[]string{"task", "resume", "1"}, exitOK, "paused →"},
-		{[]string{"task", "kill", "1"}, exitOK, "50 jobs that did not run"},
+		{[]string{"apply", "-f", file, "--dry-run"}, fail.Failed, "share Analysis/User is removed but has live work: 1 task, 50 ready jobs"},
+		{[]string{"apply", "-f", file}, fail.Failed, "--move Analysis/User="},
+		{[]string{"apply", "-f", file, "--move", "Analysis/User"}, fail.Usage, "expected OLD=NEW"},
+		{[]string{"apply", "-f", file, "--move", "Analysis/User=Analysis/Users", "--note", "a better name"}, fail.OK, "version 2 is in force"},
+		{[]string{"apply", "-f", file}, fail.OK, "version 2 is in force already"},
+		{[]string{"shares", "history"}, fail.OK, "a better name"},
+		{[]string{"shares", "diff", "1", "2"}, fail.OK, "+ share Analysis/Users added"},
+		{[]string{"shares", "rollback", "1", "--move", "Analysis/Users=Analysis/Grp"}, fail.OK, "version 3 is in force"},
+		{[]string{"shares", "show", "--version", "1"}, fail.OK, "{name: User, weight: 80}"},
+		{[]string{"task", "show", "1"}, fail.OK, "Analysis/Grp"},
+		{[]string{"queue", "drain", "LOCAL"}, fail.OK, "queue LOCAL is drain"},
+		{[]string{"queue", "show", "LOCAL"}, fail.OK, "drain"},
+		{[]string{"task", "pause", "1"}, fail.OK, "→ paused"},
+		{[]string{"task", "resume", "1"}, fail.OK, "paused →"},
+		{[]string{"task", "kill", "1"}, fail.OK, "50 jobs that did not run"},
 	} {
 		if o := divvy(t, append(step.args, "--server", d.URL())...); o.code != step.code || !strings.Contains(o.out+o.err, step.want) {
 			t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", step.args, o.code, step.code, step.want, o.out, o.err)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
@@ -50,9 +51,9 @@ func (c *cli) checkFormat(cmd *cobra.Command) error {
 		if hasCSV {
 			return nil
 		}
-		return usagef("only reports have the output format csv; use %s", formats)
+		return fail.Usagef("only reports have the output format csv; use %s", formats)
 	}
-	return usagef("unknown output format %q; use %s", c.output, formats)
+	return fail.Usagef("unknown output format %q; use %s", c.output, formats)
 }
 
 // check resolves the server's address.
@@ -85,7 +86,7 @@ func (c *cli) asks(as client.Config) (*client.Client, error) {
 	}
 	cl, err := client.New(as)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, fail.UsageError{Err: err}
 	}
 	return cl, nil
 }
@@ -116,7 +117,7 @@ func readToken(file string) (string, error) {
 			return line, nil
 		}
 	}
-	return "", hintf(fmt.Errorf("no token in %s", file), "A token file holds one token a line; make one with: openssl rand -hex 24 > %s", file)
+	return "", fail.Hintf(fmt.Errorf("no token in %s", file), "A token file holds one token a line; make one with: openssl rand -hex 24 > %s", file)
 }
 
 // readOrInherited reads a file. An inherited descriptor, /dev/fd/3, is read as it is, and not opened once more: whoever started this

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"gopkg.in/yaml.v3"
 )
 
@@ -98,7 +99,7 @@ func TestTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := divvy(t, append(args, "--server", server)...)
-			if o.code != exitOK && name != "apply-dry-run" {
+			if o.code != fail.OK && name != "apply-dry-run" {
 				t.Fatalf("exit code %d: %s", o.code, o.err)
 			}
 			golden(t, "testdata/golden/"+name+".txt", o.out)
@@ -144,30 +145,30 @@ func TestExitCodes(t *testing.T) {
 		code int
 		err  string // part of stderr
 	}{
-		"done":               {[]string{"queue", "list", "--server", server}, exitOK, ""},
-		"version":            {[]string{"--version"}, exitOK, ""},
-		"unknown command":    {[]string{"quue"}, exitUsage, "unknown command"},
-		"command of a group": {[]string{"submit"}, exitUsage, "Did you mean 'divvy task submit'?"},
-		"unknown subcommand": {[]string{"queue", "lst"}, exitUsage, `unknown command "lst"`},
-		"unknown flag":       {[]string{"queue", "list", "--al"}, exitUsage, "unknown flag"},
-		"missing argument":   {[]string{"task", "show"}, exitUsage, "task show needs TASK, the id of a task"},
-		"missing flag":       {[]string{"apply"}, exitUsage, "which site file? Give -f"},
-		"bad id":             {[]string{"task", "show", "x", "--server", server}, exitUsage, "not the id of a task"},
-		"bad format":         {[]string{"status", "-o", "xml"}, exitUsage, "unknown output format"},
-		"bad server":         {[]string{"status", "--server", "ftp://x"}, exitUsage, "expected http"},
-		"not found":          {[]string{"task", "show", "9", "--server", server}, exitFailed, "Nothing lives"},
-		"no file":            {[]string{"apply", "-f", "/nonexistent.yml", "--server", server}, exitFailed, "no such file"},
-		"nobody there":       {[]string{"status", "--server", "http://127.0.0.1:1"}, exitFailed, "divvy serve"},
-		"bad site":           {[]string{"apply", "-f", "testdata/site.yml", "--server", server}, exitFailed, "site.yml:4:5: weight -1 is negative"},
-		"open port":          {[]string{"serve", "--listen", "0.0.0.0:1"}, exitUsage, "no token is asked for\n  Give --require-token, --token-file"},
-		"bad task file":      {[]string{"task", "submit", "-f", "testdata/site.yml", "--server", server}, exitFailed, "testdata/site.yml:2:1"},
+		"done":               {[]string{"queue", "list", "--server", server}, fail.OK, ""},
+		"version":            {[]string{"--version"}, fail.OK, ""},
+		"unknown command":    {[]string{"quue"}, fail.Usage, "unknown command"},
+		"command of a group": {[]string{"submit"}, fail.Usage, "Did you mean 'divvy task submit'?"},
+		"unknown subcommand": {[]string{"queue", "lst"}, fail.Usage, `unknown command "lst"`},
+		"unknown flag":       {[]string{"queue", "list", "--al"}, fail.Usage, "unknown flag"},
+		"missing argument":   {[]string{"task", "show"}, fail.Usage, "task show needs TASK, the id of a task"},
+		"missing flag":       {[]string{"apply"}, fail.Usage, "which site file? Give -f"},
+		"bad id":             {[]string{"task", "show", "x", "--server", server}, fail.Usage, "not the id of a task"},
+		"bad format":         {[]string{"status", "-o", "xml"}, fail.Usage, "unknown output format"},
+		"bad server":         {[]string{"status", "--server", "ftp://x"}, fail.Usage, "expected http"},
+		"not found":          {[]string{"task", "show", "9", "--server", server}, fail.Failed, "Nothing lives"},
+		"no file":            {[]string{"apply", "-f", "/nonexistent.yml", "--server", server}, fail.Failed, "no such file"},
+		"nobody there":       {[]string{"status", "--server", "http://127.0.0.1:1"}, fail.Failed, "divvy serve"},
+		"bad site":           {[]string{"apply", "-f", "testdata/site.yml", "--server", server}, fail.Failed, "site.yml:4:5: weight -1 is negative"},
+		"open port":          {[]string{"serve", "--listen", "0.0.0.0:1"}, fail.Usage, "no token is asked for\n  Give --require-token, --token-file"},
+		"bad task file":      {[]string{"task", "submit", "-f", "testdata/site.yml", "--server", server}, fail.Failed, "testdata/site.yml:2:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := divvy(t, c.args...)
 			if o.code != c.code || !strings.Contains(o.err, c.err) {
 				t.Errorf("exit code %d, want %d; stderr:\n%s\nwant in it: %s", o.code, c.code, o.err, c.err)
 			}
-			if c.code != exitOK && o.out != "" {
+			if c.code != fail.OK && o.out != "" {
 				t.Errorf("an error wrote to stdout: %s", o.out)
 			}
 		})
@@ -181,11 +182,11 @@ func TestWatch(t *testing.T) {
 	defer cancel()
 	var out, errs bytes.Buffer
 	code := runContext(ctx, []string{"shares", "show", "--watch", "--every", "100ms", "--server", server}, streams{in: strings.NewReader(""), out: &out, err: &errs})
-	if code != exitOK || strings.Count(out.String(), "SHARE ") != 1 || strings.Contains(out.String(), "\x1b") {
+	if code != fail.OK || strings.Count(out.String(), "SHARE ") != 1 || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("exit code %d\n%s%s", code, out.String(), errs.String())
 	}
 	for _, more := range [][]string{{"-o", "json"}, {"--version", "1"}, {"--every", "1ms"}} {
-		if o := divvy(t, append([]string{"shares", "show", "--watch", "--server", server}, more...)...); o.code != exitUsage {
+		if o := divvy(t, append([]string{"shares", "show", "--watch", "--server", server}, more...)...); o.code != fail.Usage {
 			t.Errorf("%v: %+v", more, o)
 		}
 	}
@@ -194,7 +195,7 @@ func TestWatch(t *testing.T) {
 func TestServerFromEnvironment(t *testing.T) {
 	server := fakeServer(t, map[string]string{"GET /v1/queues": "queues.json"})
 	t.Setenv("DIVVY_SERVER", strings.TrimPrefix(server, "http://")+"/")
-	if o := divvy(t, "queue", "list"); o.code != exitOK {
+	if o := divvy(t, "queue", "list"); o.code != fail.OK {
 		t.Errorf("%+v", o)
 	}
 }
@@ -223,7 +224,7 @@ func TestToken(t *testing.T) {
 
 func TestPrintConfig(t *testing.T) {
 	o := divvy(t, "serve", "--print-config", "--generators", "7", "--database", "postgres://u:secret@h/d")
-	if o.code != exitOK || !strings.Contains(o.out, "generators: 7\n") || strings.Contains(o.out, "secret") {
+	if o.code != fail.OK || !strings.Contains(o.out, "generators: 7\n") || strings.Contains(o.out, "secret") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -231,7 +232,7 @@ func TestPrintConfig(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	server := fakeServer(t, map[string]string{"GET /v1/queues": "queues.json", "GET /v1/shares": "shares.json", "GET /v1/tasks": "tasks.json"})
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if o := divvy(t, "completion", shell); o.code != exitOK || len(o.out) < 1000 {
+		if o := divvy(t, "completion", shell); o.code != fail.OK || len(o.out) < 1000 {
 			t.Errorf("completion %s: %+v", shell, o)
 		}
 	}
@@ -291,7 +292,7 @@ func TestOtherWords(t *testing.T) {
 		"queue disable CERN": "'divvy queue offline'", "submit": "divvy task submit", "cancel 7": "divvy job kill",
 	} {
 		o := divvy(t, strings.Fields(line)...)
-		if o.code != exitUsage || !strings.Contains(o.err, "unknown command") || !strings.Contains(o.err, want) {
+		if o.code != fail.Usage || !strings.Contains(o.err, "unknown command") || !strings.Contains(o.err, want) {
 			t.Errorf("%s: %+v", line, o)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher/meter"
 	"github.com/divvyhq/divvy/internal/logs"
 )
@@ -260,7 +261,7 @@ func (c config) validateAddresses() (errs []error) {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("listen: %w", err))
 	case !local && !c.closed() && !c.Insecure:
-		errs = append(errs, hintf(fmt.Errorf("listen: %s is reachable from other hosts, and no token is asked for", c.Listen),
+		errs = append(errs, fail.Hintf(fmt.Errorf("listen: %s is reachable from other hosts, and no token is asked for", c.Listen),
 			"Give --require-token, --token-file FILE, --issuers FILE, or --tls-client-ca with --tls-roles, or --insecure if you mean it."))
 	}
 	errs = append(errs, c.validateTLS()...)

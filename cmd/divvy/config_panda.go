@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // pandaCredentials says whether PanDA's API asks for any credential at all.
@@ -73,7 +75,7 @@ func (c config) validatePanda() (errs []error) {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("panda_listen: %w", err))
 	case !local && !c.pandaCredentials() && !c.PandaAnonymous:
-		errs = append(errs, hintf(fmt.Errorf("panda_listen: %s is reachable from other hosts, and no credential is asked for", c.PandaListen),
+		errs = append(errs, fail.Hintf(fmt.Errorf("panda_listen: %s is reachable from other hosts, and no credential is asked for", c.PandaListen),
 			"Give --panda-tokens FILE, --panda-issuers FILE, or --panda-client-ca with --panda-users, or --panda-anonymous if you mean it."))
 	}
 	return errs

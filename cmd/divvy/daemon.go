@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
@@ -172,7 +173,7 @@ func (d *daemon) databaseName() string {
 // during a long migration waits for its end.
 func (d *daemon) listen(context.Context) (err error) {
 	if d.listener, err = net.Listen("tcp", d.cfg.Listen); err != nil {
-		return hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
+		return fail.Hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
 	}
 	plain := d.listener
 	d.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(plain.Close()) })

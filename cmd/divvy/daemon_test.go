@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/pilot"
@@ -233,10 +234,10 @@ func TestTokenFile(t *testing.T) {
 	if _, err := cl.Shares(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("without a token: %v", err)
 	}
-	if o := divvy(t, "shares", "show", "--server", d.URL(), "--token-file", file); o.code != exitOK || !strings.Contains(o.out, "Production") {
+	if o := divvy(t, "shares", "show", "--server", d.URL(), "--token-file", file); o.code != fail.OK || !strings.Contains(o.out, "Production") {
 		t.Errorf("with the token: %+v", o)
 	}
-	if o := divvy(t, "shares", "show", "--server", d.URL()); o.code != exitFailed || !strings.Contains(o.err, "DIVVY_TOKEN") {
+	if o := divvy(t, "shares", "show", "--server", d.URL()); o.code != fail.Failed || !strings.Contains(o.err, "DIVVY_TOKEN") {
 		t.Errorf("without a token: %+v", o)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/migrations"
 )
@@ -50,7 +51,7 @@ func (d *database) directPool(ctx context.Context, opts ...pg.Option) (*pgxpool.
 
 func (d *database) explain(p *pgxpool.Pool, err error) (*pgxpool.Pool, error) {
 	if err != nil && d.cluster == nil {
-		err = hintf(err, "The DSN was given with --database, DIVVY_DATABASE or the configuration file. Without it divvy runs a private PostgreSQL.")
+		err = fail.Hintf(err, "The DSN was given with --database, DIVVY_DATABASE or the configuration file. Without it divvy runs a private PostgreSQL.")
 	}
 	return p, err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/demo"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -59,7 +60,7 @@ Ctrl-C leaves nothing behind.`,
 
 func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
 	if f.seconds < 4 || f.seconds > 3600 {
-		return usagef("--seconds %d is not within 4 … 3600", f.seconds)
+		return fail.Usagef("--seconds %d is not within 4 … 3600", f.seconds)
 	}
 	cfg, err := f.config(c)
 	if err != nil {
@@ -90,7 +91,7 @@ func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
 		}
 	}
 	if !report.Passed {
-		return errSilent
+		return fail.ErrSilent
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (c *cli) keepDemo(ctx context.Context, d *daemon, cfg demo.Config) error {
 func (f demoFlags) config(c *cli) (cfg demo.Config, err error) {
 	if f.inputs == "" {
 		if f.inputs, err = demo.DefaultInputs(); err != nil {
-			return cfg, hintf(err, "Name one with --inputs FOLDER.")
+			return cfg, fail.Hintf(err, "Name one with --inputs FOLDER.")
 		}
 	}
 	if f.inputs, err = filepath.Abs(f.inputs); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/demo"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // The demo in short: everything it does, and its verdict, however busy the machine is.
@@ -22,7 +23,7 @@ func TestDemoInShort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "report")
 	nothingLeft := ownTemp(t, dir)
 	o := divvy(t, "demo", "--seconds", "12", "--report", dir)
-	if o.code == exitUsage || !strings.Contains(o.out, "share ") && !strings.Contains(o.out, "SHARE") {
+	if o.code == fail.Usage || !strings.Contains(o.out, "share ") && !strings.Contains(o.out, "SHARE") {
 		t.Fatalf("exit code %d\n%s%s", o.code, o.out, o.err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "report.json"))

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher/link"
 	"github.com/divvyhq/divvy/internal/doctor"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -45,11 +46,11 @@ unless --repair and --yes are given. The exit code is 0: all is well, 3: somethi
 	f.BoolVar(&yes, "yes", false, "with --repair: really repair")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if yes && !repair {
-			return usagef("--yes says to really repair; add --repair")
+			return fail.Usagef("--yes says to really repair; add --repair")
 		}
 		cfg, err := flags.load(os.Getenv)
 		if err != nil {
-			return usageError{err}
+			return fail.UsageError{Err: err}
 		}
 		opts := []pg.Option{pg.Name("divvy doctor")}
 		if !deep && !repair {
@@ -96,9 +97,9 @@ func (c *cli) examine(ctx context.Context, cfg config, db *pgxpool.Pool, e exami
 	}
 	switch r.Level {
 	case doctor.Bad:
-		return exitError{exitBad}
+		return fail.Code(exitBad)
 	case doctor.Warn:
-		return exitError{exitWarn}
+		return fail.Code(exitWarn)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/doctor"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -33,7 +34,7 @@ func TestDoctor(t *testing.T) {
 		if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 			t.Fatalf("%v: %+v", err, o)
 		}
-		if want := map[doctor.Level]int{doctor.OK: exitOK, doctor.Warn: exitWarn, doctor.Bad: exitBad}[r.Level]; o.code != want {
+		if want := map[doctor.Level]int{doctor.OK: fail.OK, doctor.Warn: exitWarn, doctor.Bad: exitBad}[r.Level]; o.code != want {
 			t.Errorf("exit code %d of a report that is %s", o.code, r.Level)
 		}
 		for _, f := range r.Findings {
@@ -70,7 +71,7 @@ func TestDoctor(t *testing.T) {
 		got, err := cl.Task(t.Context(), task.ID)
 		return err == nil && got.Jobs.Ready == 1, "no job is ready"
 	})
-	if o := divvy(t, "doctor", "--database", dsn, "--yes"); o.code != exitUsage || !strings.Contains(o.err, "--repair") {
+	if o := divvy(t, "doctor", "--database", dsn, "--yes"); o.code != fail.Usage || !strings.Contains(o.err, "--repair") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -80,7 +81,7 @@ func TestDoctorMakesNothing(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{{"doctor"}, {"doctor", "--deep", "--repair", "--yes"}, {"migrate", "status"}, {"migrate", "restored"}} {
 		o := divvy(t, append(args, "--state-dir", dir)...)
-		if o.code != exitFailed || !strings.Contains(o.err, "there is no private PostgreSQL in "+dir) {
+		if o.code != fail.Failed || !strings.Contains(o.err, "there is no private PostgreSQL in "+dir) {
 			t.Errorf("%v: %+v", args, o)
 		}
 	}
@@ -91,7 +92,7 @@ func TestDoctorMakesNothing(t *testing.T) {
 	if o := divvy(t, "doctor", "--database", dsn); o.code != exitBad || !strings.Contains(o.out, "migrations are pending") {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "migrate", "status", "--database", dsn); o.code != exitOK || !strings.Contains(o.out, "pending") {
+	if o := divvy(t, "migrate", "status", "--database", dsn); o.code != fail.OK || !strings.Contains(o.out, "pending") {
 		t.Errorf("%+v", o)
 	}
 	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))

@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // explain turns errors of the API into what a person at a terminal should read and do.
 func explain(err error) error {
-	var h hinted
+	var h fail.Hinted
 	if errors.As(err, &h) {
 		return err
 	}
 	var away *client.Unreachable
 	if errors.As(err, &away) {
-		return hintf(errors.New("no daemon answers at "+away.URL+": "+rootCause(away.Err)),
+		return fail.Hintf(errors.New("no daemon answers at "+away.URL+": "+rootCause(away.Err)),
 			"Start one with 'divvy serve', or name another with --server URL or DIVVY_SERVER.")
 	}
 	var p *client.Problem
@@ -50,7 +51,7 @@ func explainProblem(err error, p *client.Problem) error {
 	if hint == "" {
 		return errors.New(text)
 	}
-	return hintf(errors.New(text), "%s", hint)
+	return fail.Hintf(errors.New(text), "%s", hint)
 }
 
 // rootCause is the innermost message: "connection refused" says more than the calls that led there.

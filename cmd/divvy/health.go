@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // healthWithin bounds the question: what asks for health repeats it every few seconds.
@@ -42,7 +43,7 @@ func (c *cli) health(ctx context.Context, live bool) error {
 	}
 	cl, err := client.New(client.Config{URL: c.server, TLS: tls, UserAgent: "divvy/" + version(), Patience: -1})
 	if err != nil {
-		return usageError{err}
+		return fail.UsageError{Err: err}
 	}
 	defer cl.Close()
 	ask, status := cl.Ready, "ready"

@@ -5,23 +5,25 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // Health says by its exit code what probes would say, and needs no token for it: one that is not ready lives all the same.
 func TestHealth(t *testing.T) {
 	d, _ := startDaemon(t, func(c *config) { c.TokenFile = fileWith(t, "token-of-the-file-0123456789") })
 	t.Setenv("DIVVY_TOKEN_FILE", "/nowhere/token")
-	if o := divvy(t, "health", "--server", d.URL()); o.code != exitOK || o.out != "ready\n" {
+	if o := divvy(t, "health", "--server", d.URL()); o.code != fail.OK || o.out != "ready\n" {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "health", "--live", "--server", d.URL(), "-o", "json"); o.code != exitOK || !strings.Contains(o.out, `"live"`) {
+	if o := divvy(t, "health", "--live", "--server", d.URL(), "-o", "json"); o.code != fail.OK || !strings.Contains(o.out, `"live"`) {
 		t.Errorf("%+v", o)
 	}
 	d.leaving.Store(true)
-	if o := divvy(t, "health", "--server", d.URL()); o.code != exitFailed || o.err == "" {
+	if o := divvy(t, "health", "--server", d.URL()); o.code != fail.Failed || o.err == "" {
 		t.Errorf("while it leaves: %+v", o)
 	}
-	if o := divvy(t, "health", "--live", "--server", d.URL()); o.code != exitOK {
+	if o := divvy(t, "health", "--live", "--server", d.URL()); o.code != fail.OK {
 		t.Errorf("while it leaves: %+v", o)
 	}
 	d.leaving.Store(false)
@@ -31,9 +33,9 @@ func TestHealth(t *testing.T) {
 		args []string
 		code int
 	}{
-		{[]string{"health", "--live", "--server", ill.URL}, exitFailed},
-		{[]string{"health", "--server", "http://127.0.0.1:1"}, exitFailed},
-		{[]string{"health", "now"}, exitUsage},
+		{[]string{"health", "--live", "--server", ill.URL}, fail.Failed},
+		{[]string{"health", "--server", "http://127.0.0.1:1"}, fail.Failed},
+		{[]string{"health", "now"}, fail.Usage},
 	} {
 		if o := divvy(t, c.args...); o.code != c.code || o.err == "" {
 			t.Errorf("%v: %+v", c.args, o)

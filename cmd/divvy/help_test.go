@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -81,7 +82,7 @@ func TestHelpHasExamples(t *testing.T) {
 func TestManualPages(t *testing.T) {
 	dir := t.TempDir()
 	for _, to := range []string{"a", "b"} {
-		if o := divvy(t, "man", filepath.Join(dir, to), "--completions", filepath.Join(dir, to, "completions")); o.code != exitOK {
+		if o := divvy(t, "man", filepath.Join(dir, to), "--completions", filepath.Join(dir, to, "completions")); o.code != fail.OK {
 			t.Fatalf("%+v", o)
 		}
 	}
@@ -124,7 +125,7 @@ func TestDidYouMean(t *testing.T) {
 		"status --nothing-like-x": "See 'divvy status --help'.",
 	} {
 		o := divvy(t, strings.Fields(line)...)
-		if o.code != exitUsage || !strings.Contains(o.err, want) || o.out != "" {
+		if o.code != fail.Usage || !strings.Contains(o.err, want) || o.out != "" {
 			t.Errorf("divvy %s: code %d\n%swant %s", line, o.code, o.err, want)
 		}
 	}
@@ -152,7 +153,7 @@ func TestDidYouMeanOfTheSite(t *testing.T) {
 		"resource-claim list --resource maya": `"maya"`,
 	} {
 		o := divvy(t, append(strings.Fields(line), "--server", d.URL())...)
-		if o.code != exitFailed || !strings.Contains(o.err, want) {
+		if o.code != fail.Failed || !strings.Contains(o.err, want) {
 			t.Errorf("divvy %s: code %d\n%swant %s", line, o.code, o.err, want)
 		}
 	}

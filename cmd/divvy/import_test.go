@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 const pandaTables = "../../internal/site/pandashares/testdata/"
@@ -14,7 +16,7 @@ func TestImportedSharesApply(t *testing.T) {
 	d, _ := startDaemon(t, nil)
 	for _, table := range []string{"good.atlas.csv", "good.small.json", "good.semicolons.csv", "good.production.csv"} {
 		made := divvy(t, "import", "panda-shares", pandaTables+table)
-		if made.code != exitOK || made.err != "" {
+		if made.code != fail.OK || made.err != "" {
 			t.Fatalf("%s: %+v", table, made)
 		}
 		file := filepath.Join(t.TempDir(), "site.yml")
@@ -22,7 +24,7 @@ func TestImportedSharesApply(t *testing.T) {
 			t.Fatal(err)
 		}
 		tried := divvy(t, "apply", "-f", file, "--dry-run", "--server", d.URL())
-		if tried.code != exitOK || !strings.Contains(tried.out, "dry run: this would be version 2") {
+		if tried.code != fail.OK || !strings.Contains(tried.out, "dry run: this would be version 2") {
 			t.Errorf("%s: %+v", table, tried)
 		}
 	}
@@ -33,9 +35,9 @@ func TestImportRefuses(t *testing.T) {
 		code int
 		err  string
 	}{
-		pandaTables + "bad.rows.csv": {exitFailed, "bad.rows.csv:2:3: VALUE of \"A\": \"ten\" is not a number"},
-		"/nonexistent.csv":           {exitFailed, "no such file"},
-		"":                           {exitUsage, "import panda-shares needs FILE, the table as CSV or JSON\n  Example: divvy import panda-shares"},
+		pandaTables + "bad.rows.csv": {fail.Failed, "bad.rows.csv:2:3: VALUE of \"A\": \"ten\" is not a number"},
+		"/nonexistent.csv":           {fail.Failed, "no such file"},
+		"":                           {fail.Usage, "import panda-shares needs FILE, the table as CSV or JSON\n  Example: divvy import panda-shares"},
 	} {
 		line := []string{"import", "panda-shares"}
 		if args != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -263,7 +264,7 @@ func gather[T any](want pages, read func(after string, limit int) (client.Page[T
 func parseID(what, s string) (int64, error) {
 	id, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usagef("%q is not the id of a %s: expected a whole number such as 17; 'divvy %s list' has them", s, what, what)
+		return 0, fail.Usagef("%q is not the id of a %s: expected a whole number such as 17; 'divvy %s list' has them", s, what, what)
 	}
 	return id, nil
 }

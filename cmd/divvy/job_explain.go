@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	gates "github.com/divvyhq/divvy/dispatcher/explain"
 )
@@ -34,7 +35,7 @@ func (c *cli) jobExplain(ctx context.Context, cl *client.Client, args []string) 
 	}
 	e, err := cl.ExplainJob(ctx, id)
 	if client.IsCode(err, "no_job") {
-		return hintf(err, "'divvy job list' has those that there are.")
+		return fail.Hintf(err, "'divvy job list' has those that there are.")
 	}
 	if err != nil {
 		return err

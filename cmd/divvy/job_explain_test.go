@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	gates "github.com/divvyhq/divvy/dispatcher/explain"
 )
@@ -71,7 +72,7 @@ func TestExplanations(t *testing.T) {
 
 func TestWhyUsage(t *testing.T) {
 	for _, args := range [][]string{{"A"}, {"A", "B", "--since", "soon"}, {"A", "B", "--since", "-1h"}} {
-		if o := divvy(t, append([]string{"shares", "why", "--server", "http://127.0.0.1:1"}, args...)...); o.code != exitUsage {
+		if o := divvy(t, append([]string{"shares", "why", "--server", "http://127.0.0.1:1"}, args...)...); o.code != fail.Usage {
 			t.Errorf("%v: %+v", args, o)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -32,13 +33,13 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("%s %s: expected %s", flag, text, timesHelp)
+	return time.Time{}, fail.Usagef("%s %s: expected %s", flag, text, timesHelp)
 }
 
 func (c *cli) applyLater(ctx context.Context, cl *client.Client, src []byte, at time.Time, o client.ApplyOptions) error {
 	l, err := cl.ApplyLater(ctx, src, at, o)
 	if client.IsCode(err, "past") {
-		return hintf(err, "Leave --at out to apply the file at once, or say how far ahead: --at +2h.")
+		return fail.Hintf(err, "Leave --at out to apply the file at once, or say how far ahead: --at +2h.")
 	}
 	if err != nil {
 		return err

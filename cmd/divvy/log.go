@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/logs"
 )
 
@@ -58,21 +59,21 @@ func levelsToSet(args, parts []string, within time.Duration) (*client.SetLogLeve
 	case len(args) == 0 && len(parts) == 0 && within == 0:
 		return nil, nil
 	case len(args) == 0:
-		return nil, usagef("log level: which level? debug, info, warn or error")
+		return nil, fail.Usagef("log level: which level? debug, info, warn or error")
 	case within < 0:
-		return nil, usagef("--for %s: expected a time such as 10m", within)
+		return nil, fail.Usagef("--for %s: expected a time such as 10m", within)
 	}
 	to := &client.SetLogLevels{Level: strings.ToLower(args[0]), Parts: map[string]string{}, ForS: within.Seconds()}
 	if _, err := logs.ParseLevel(to.Level); err != nil {
-		return nil, usagef("log level: %v", err)
+		return nil, fail.Usagef("log level: %v", err)
 	}
 	for _, p := range parts {
 		part, level, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, usagef("--part %q: expected PART=LEVEL, such as dispatcher=debug", p)
+			return nil, fail.Usagef("--part %q: expected PART=LEVEL, such as dispatcher=debug", p)
 		}
 		if _, err := logs.ParseLevel(level); err != nil {
-			return nil, usagef("--part %s: %v", p, err)
+			return nil, fail.Usagef("--part %s: %v", p, err)
 		}
 		to.Parts[part] = strings.ToLower(level)
 	}

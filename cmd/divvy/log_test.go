@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
@@ -53,7 +54,7 @@ func TestLogLevelOfARunningDaemon(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		o := divvy(t, append([]string{"log", "level", "--server", d.URL()}, args...)...)
-		if o.code != exitOK {
+		if o.code != fail.OK {
 			t.Fatalf("%v: %+v", args, o)
 		}
 		return strings.TrimSpace(o.out)
@@ -84,11 +85,11 @@ func TestLogLevelOfARunningDaemon(t *testing.T) {
 		t.Errorf("%d requests more", requests()-n)
 	}
 	for _, bad := range [][]string{{"loud"}, {"--for", "1m"}, {"info", "--part", "api"}, {"info", "--part", "api=x"}, {"info", "--for", "-1s"}} {
-		if o := divvy(t, append([]string{"log", "level", "--server", d.URL()}, bad...)...); o.code != exitUsage {
+		if o := divvy(t, append([]string{"log", "level", "--server", d.URL()}, bad...)...); o.code != fail.Usage {
 			t.Errorf("%v: %+v", bad, o)
 		}
 	}
-	if o := divvy(t, "log", "level", "info", "--part", "apy=debug", "--server", d.URL()); o.code != exitFailed || !strings.Contains(o.err, "there are api, database") {
+	if o := divvy(t, "log", "level", "info", "--part", "apy=debug", "--server", d.URL()); o.code != fail.Failed || !strings.Contains(o.err, "there are api, database") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/migrate"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/migrations"
@@ -27,7 +28,7 @@ func migrateCommand(c *cli) *cobra.Command {
 		return func(cmd *cobra.Command, args []string) error {
 			cfg, err := flags.load(os.Getenv)
 			if err != nil {
-				return usageError{err}
+				return fail.UsageError{Err: err}
 			}
 			first := strings.Join(args, "")
 			return reach(cmd.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error { return do(ctx, db, first) }, pg.Name("divvy migrate"))
@@ -66,7 +67,7 @@ func migrateDownCommand(do func(*cobra.Command, []string) error) *cobra.Command 
 	cmd.Flags().BoolVar(&yes, "yes", false, "really delete the data")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !yes {
-			return usagef("this deletes data; repeat with --yes if you mean it")
+			return fail.Usagef("this deletes data; repeat with --yes if you mean it")
 		}
 		return do(cmd, args)
 	}
@@ -80,7 +81,7 @@ type reaching = func(ctx context.Context, cfg config, do func(context.Context, *
 // one that is there.
 func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error {
 	if cfg.Database == "auto" && !pg.HasCluster(cfg.StateDir) {
-		return hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.StateDir),
+		return fail.Hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.StateDir),
 			"Say --database, --state-dir or --config as the daemon has them; the first start of a daemon makes a private PostgreSQL.")
 	}
 	return c.withNewDatabase(ctx, cfg, do, opts...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -16,35 +17,35 @@ func TestMigrateFromAnOldDatabase(t *testing.T) {
 	from, to := pgtest.Dump(t, oldDump), pgtest.Empty(t)
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate", "up"}, {"migrate", "status"}, {"migrate", "down", "--yes"}} {
 		o := divvy(t, append(args, "--database", from)...)
-		if o.code != exitFailed || !strings.Contains(o.err, "divvy 0.10 or before") || !strings.Contains(o.err, "divvy migrate export FILE") {
+		if o.code != fail.Failed || !strings.Contains(o.err, "divvy 0.10 or before") || !strings.Contains(o.err, "divvy migrate export FILE") {
 			t.Errorf("%v: %+v", args, o)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "site.jsonl")
 	o := divvy(t, "migrate", "export", file, "--database", from)
-	if o.code != exitOK || !strings.Contains(o.out, "exported 4 versions of the site, 4 tokens") || o.err != "" {
+	if o.code != fail.OK || !strings.Contains(o.out, "exported 4 versions of the site, 4 tokens") || o.err != "" {
 		t.Fatalf("%+v", o)
 	}
 	if f, err := os.Stat(file); err != nil || f.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v: hashes of tokens are for nobody else", f.Mode(), err)
 	}
-	if o := divvy(t, "migrate", "export", file, "--database", from); o.code != exitFailed || !strings.Contains(o.err, "exists") {
+	if o := divvy(t, "migrate", "export", file, "--database", from); o.code != fail.Failed || !strings.Contains(o.err, "exists") {
 		t.Errorf("over another file: %+v", o)
 	}
 	if o := divvy(t, "migrate", "export", "-", "--database", from); !strings.HasPrefix(o.out, `{"kind":"divvy export"`) || !strings.HasPrefix(o.err, "exported") {
 		t.Errorf("to standard output: %.100q, %q", o.out, o.err)
 	}
-	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != exitOK || !strings.Contains(o.out, "imported 4 versions of the site, 4 tokens") {
+	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != fail.OK || !strings.Contains(o.out, "imported 4 versions of the site, 4 tokens") {
 		t.Fatalf("%+v", o)
 	}
-	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != exitFailed || !strings.Contains(o.err, "as this one has a site") {
+	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != fail.Failed || !strings.Contains(o.err, "as this one has a site") {
 		t.Errorf("a second time: %+v", o)
 	}
 	d, cl := startDaemon(t, func(c *config) { c.Database, c.Site = to, "" })
 	ask := func(args ...string) string {
 		t.Helper()
 		o := divvy(t, append(args, "--server", d.URL())...)
-		if o.code != exitOK {
+		if o.code != fail.OK {
 			t.Fatalf("%v: %+v", args, o)
 		}
 		return o.out
@@ -77,10 +78,10 @@ func TestMigrateImportNamesTheLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"kind":"divvy export","format":1}`+"\n{\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if o := divvy(t, "migrate", "import", file, "--database", dsn); o.code != exitFailed || !strings.Contains(o.err, file+":2: ") {
+	if o := divvy(t, "migrate", "import", file, "--database", dsn); o.code != fail.Failed || !strings.Contains(o.err, file+":2: ") {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "migrate", "export", filepath.Join(dir, "none"), "--database", pgtest.Empty(t)); o.code != exitFailed || !strings.Contains(o.err, "is empty") {
+	if o := divvy(t, "migrate", "export", filepath.Join(dir, "none"), "--database", pgtest.Empty(t)); o.code != fail.Failed || !strings.Contains(o.err, "is empty") {
 		t.Errorf("%+v", o)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

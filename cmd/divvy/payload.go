@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/cmd/divvy/demo"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // payloadCommand is what the jobs of the demo run. It is hidden: no promise is made about it.
@@ -23,7 +24,7 @@ func payloadCommand(*cli) *cobra.Command {
 		if index != "" {
 			var err error
 			if atLeast, err = demo.AtLeast(index); err != nil {
-				return usageError{err}
+				return fail.UsageError{Err: err}
 			}
 		}
 		return demo.Payload{Activity: args[0], Folder: args[1], Out: out, AtLeast: atLeast}.Run(cmd.Context())

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
@@ -80,16 +81,16 @@ func (f *pilotFlags) bind(cmd *cobra.Command) {
 
 func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 	if f.Queue == "" {
-		return usagef("no queue given; 'divvy queue list' shows which there are")
+		return fail.Usagef("no queue given; 'divvy queue list' shows which there are")
 	}
 	if f.Slots < 1 {
-		return usagef("--slots %d: a pilot needs at least one", f.Slots)
+		return fail.Usagef("--slots %d: a pilot needs at least one", f.Slots)
 	}
 	if f.walltime != 0 && f.walltime < time.Second {
-		return usagef("--walltime %s is less than 1s", f.walltime)
+		return fail.Usagef("--walltime %s is less than 1s", f.walltime)
 	}
 	if _, err := logs.ParseLevel(f.logLevel); err != nil {
-		return usagef("--log-level %v", err)
+		return fail.Usagef("--log-level %v", err)
 	}
 	// The pilot repeats calls by its own rules, so the client must not.
 	cl, err := c.asks(client.Config{UserAgent: "divvy-pilot/" + version(), Patience: -1, Stay: f.stay})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -81,7 +82,7 @@ func (p *process) end(t *testing.T, sig syscall.Signal) error {
 func TestSignals(t *testing.T) {
 	p := startProcess(t, "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", "testdata/site.yml", "--pprof", "127.0.0.1:0")
 	url := p.says(t, `msg=serving url=(\S+)`)
-	if o := divvy(t, "status", "--server", url); o.code != exitOK || !strings.Contains(o.out, "8 units") {
+	if o := divvy(t, "status", "--server", url); o.code != fail.OK || !strings.Contains(o.out, "8 units") {
 		t.Errorf("status: %+v", o)
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -95,7 +96,7 @@ func TestSignals(t *testing.T) {
 	if log := p.text(); !strings.Contains(log, "msg=stopped") || strings.Contains(log, "level=ERROR") {
 		t.Errorf("the log of the stop:\n%s", log)
 	}
-	if o := divvy(t, "status", "--server", url); o.code != exitFailed {
+	if o := divvy(t, "status", "--server", url); o.code != fail.Failed {
 		t.Errorf("it still answers: %+v", o)
 	}
 }

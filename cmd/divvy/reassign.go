@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -47,7 +48,7 @@ and their units are charged to the new share from then on. What has ended stays 
 			return err
 		}
 		if len(none.Tasks) > 0 {
-			return errSilent // it was said of each
+			return fail.ErrSilent // it was said of each
 		}
 		return nil
 	})

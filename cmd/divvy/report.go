@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site/strict"
@@ -31,7 +32,7 @@ func reportCommand(c *cli) *cobra.Command {
 	}
 	show := func(t client.ReportTable, name string, err error) error {
 		if near := strict.Closest(name, names); err != nil && near != "" && near != name {
-			return hintf(err, "Did you mean 'divvy report %s'?", near)
+			return fail.Hintf(err, "Did you mean 'divvy report %s'?", near)
 		}
 		if err != nil {
 			return err
@@ -61,7 +62,7 @@ they are read from that server, which may be a replica: then they end with the l
 				return daemon(cmd, args)
 			}
 			if len(args) == 0 {
-				return usagef("--database reads a report: name it; 'divvy report' lists them")
+				return fail.Usagef("--database reads a report: name it; 'divvy report' lists them")
 			}
 			t, err := reportFrom(cmd.Context(), database, reportAsk{args[0], by, since})
 			return show(t, args[0], err)
@@ -80,7 +81,7 @@ type reportAsk struct{ name, by, since string }
 func reportFrom(ctx context.Context, dsn string, ask reportAsk) (t client.ReportTable, err error) {
 	span, err := shares.ParseDuration(ask.since)
 	if err != nil || span <= 0 {
-		return t, usagef("--since %q: expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", ask.since)
+		return t, fail.Usagef("--since %q: expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", ask.since)
 	}
 	pool, err := pg.Open(ctx, dsn, pg.MaxConns(1), pg.Name("divvy report"), pg.ReadOnly())
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -14,17 +15,17 @@ func TestReportCommand(t *testing.T) {
 		code int
 		want []string // parts of what is printed
 	}{
-		"table":       {[]string{"report", "usage", "--since", "7d"}, exitOK, []string{"What each share used, from 2026-11-15 10:00 to 2026-11-22 10:00 UTC", "SHARE", "UNIT HOURS", "A, \"quoted\"", "1.50", "-"}},
-		"csv":         {[]string{"report", "usage", "-o", "csv"}, exitOK, []string{"share,unit_hours,jobs\n\"A, \"\"quoted\"\"\",1.50,3\nB,,0\n"}},
-		"json":        {[]string{"report", "usage", "-o", "json"}, exitOK, []string{`"unit_hours"`, `"1.50"`, "null"}},
-		"list":        {[]string{"report"}, exitOK, []string{"usage", "What each share used"}},
-		"list as csv": {[]string{"report", "-o", "csv"}, exitOK, []string{"report,title\nusage,What each share used\n"}},
-		"two names":   {[]string{"report", "usage", "waits"}, exitUsage, []string{`"waits" is too much`, "divvy report usage --since 7d"}},
-		"other csv":   {[]string{"queue", "list", "-o", "csv"}, exitUsage, []string{"only reports have the output format csv"}},
-		"no format":   {[]string{"report", "usage", "-o", "xml"}, exitUsage, []string{`unknown output format "xml"; use table, wide, json, yaml or csv`}},
-		"other xml":   {[]string{"queue", "list", "-o", "xml"}, exitUsage, []string{`unknown output format "xml"; use table, wide, json or yaml` + "\n"}},
-		"two levels":  {[]string{"log", "level", "warn", "info"}, exitUsage, []string{`log level takes 1 argument: "info" is too much`, "Example: divvy log level"}},
-		"unknown":     {[]string{"report", "use"}, exitFailed, []string{"Nothing lives"}},
+		"table":       {[]string{"report", "usage", "--since", "7d"}, fail.OK, []string{"What each share used, from 2026-11-15 10:00 to 2026-11-22 10:00 UTC", "SHARE", "UNIT HOURS", "A, \"quoted\"", "1.50", "-"}},
+		"csv":         {[]string{"report", "usage", "-o", "csv"}, fail.OK, []string{"share,unit_hours,jobs\n\"A, \"\"quoted\"\"\",1.50,3\nB,,0\n"}},
+		"json":        {[]string{"report", "usage", "-o", "json"}, fail.OK, []string{`"unit_hours"`, `"1.50"`, "null"}},
+		"list":        {[]string{"report"}, fail.OK, []string{"usage", "What each share used"}},
+		"list as csv": {[]string{"report", "-o", "csv"}, fail.OK, []string{"report,title\nusage,What each share used\n"}},
+		"two names":   {[]string{"report", "usage", "waits"}, fail.Usage, []string{`"waits" is too much`, "divvy report usage --since 7d"}},
+		"other csv":   {[]string{"queue", "list", "-o", "csv"}, fail.Usage, []string{"only reports have the output format csv"}},
+		"no format":   {[]string{"report", "usage", "-o", "xml"}, fail.Usage, []string{`unknown output format "xml"; use table, wide, json, yaml or csv`}},
+		"other xml":   {[]string{"queue", "list", "-o", "xml"}, fail.Usage, []string{`unknown output format "xml"; use table, wide, json or yaml` + "\n"}},
+		"two levels":  {[]string{"log", "level", "warn", "info"}, fail.Usage, []string{`log level takes 1 argument: "info" is too much`, "Example: divvy log level"}},
+		"unknown":     {[]string{"report", "use"}, fail.Failed, []string{"Nothing lives"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := divvy(t, append(c.args, "--server", server)...)
@@ -44,7 +45,7 @@ func TestReportCommand(t *testing.T) {
 func TestReportFromDatabase(t *testing.T) {
 	dsn := pgtest.Open(t).Config().ConnString()
 	o := divvy(t, "report", "versions", "--since", "7d", "--database", dsn, "-o", "json")
-	if o.code != exitOK || !strings.Contains(o.out, `"until"`) || !strings.Contains(o.out, `"versions"`) {
+	if o.code != fail.OK || !strings.Contains(o.out, `"until"`) || !strings.Contains(o.out, `"versions"`) {
 		t.Errorf("%+v", o)
 	}
 	for name, c := range map[string]struct {
@@ -52,9 +53,9 @@ func TestReportFromDatabase(t *testing.T) {
 		code int
 		want string
 	}{
-		"no name": {[]string{"report", "--database", dsn}, exitUsage, "name it"},
-		"since":   {[]string{"report", "usage", "--since", "long", "--database", dsn}, exitUsage, `--since "long": expected a duration`},
-		"unknown": {[]string{"report", "usagee", "--database", dsn}, exitFailed, "Did you mean 'divvy report usage'?"},
+		"no name": {[]string{"report", "--database", dsn}, fail.Usage, "name it"},
+		"since":   {[]string{"report", "usage", "--since", "long", "--database", dsn}, fail.Usage, `--since "long": expected a duration`},
+		"unknown": {[]string{"report", "usagee", "--database", dsn}, fail.Failed, "Did you mean 'divvy report usage'?"},
 	} {
 		if o := divvy(t, c.args...); o.code != c.code || !strings.Contains(o.err, c.want) {
 			t.Errorf("%s: %+v, want %q", name, o, c.want)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // resourceCommand shows finite resources and says how many units of them there are.
@@ -51,9 +52,9 @@ than there are now, none is given out until enough have come back.`,
 		given := cmd.Flags().Changed("capacity")
 		switch {
 		case given == reset:
-			return withExample(cmd, usagef("resource set needs one of --capacity N and --reset"))
+			return withExample(cmd, fail.Usagef("resource set needs one of --capacity N and --reset"))
 		case capacity < 0:
-			return usagef("--capacity %d: expected 0 or more", capacity)
+			return fail.Usagef("--capacity %d: expected 0 or more", capacity)
 		}
 		return c.withClient(func(ctx context.Context, cl *client.Client, args []string) error {
 			var now client.ResourceCapacity

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 func TestResourceTables(t *testing.T) {
@@ -30,7 +32,7 @@ func TestResourceTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := divvy(t, append(args, "--server", server)...)
-			if o.code != exitOK {
+			if o.code != fail.OK {
 				t.Fatalf("exit code %d: %s", o.code, o.err)
 			}
 			golden(t, "testdata/golden/"+name+".txt", o.out)
@@ -51,7 +53,7 @@ func TestResourceCommandLines(t *testing.T) {
 		"watch maya --exec true --used-regex x --total-regex (x)": "has no group",
 	} {
 		o := divvy(t, append([]string{"resource", "--server", "http://127.0.0.1:1"}, strings.Fields(line)...)...)
-		if o.code != exitUsage || !strings.Contains(o.err, want) {
+		if o.code != fail.Usage || !strings.Contains(o.err, want) {
 			t.Errorf("resource %s: exit code %d, %q", line, o.code, o.err)
 		}
 	}
@@ -141,7 +143,7 @@ func TestWatchGoesOn(t *testing.T) {
 	}
 	args := []string{"resource", "watch", "maya", "--every", "1s", "--exec", script, "--server", l.URL}
 	code := runContext(ctx, args, streams{in: strings.NewReader(""), out: heard{&out, seen}, err: heard{&errs, seen}})
-	if code != exitOK || strings.Count(out.String(), "used\n") != 2 || !strings.Contains(out.String(), "30 of 100 used\n") || !strings.Contains(errs.String(), "exit status 9") ||
+	if code != fail.OK || strings.Count(out.String(), "used\n") != 2 || !strings.Contains(out.String(), "30 of 100 used\n") || !strings.Contains(errs.String(), "exit status 9") ||
 		!strings.Contains(errs.String(), "maya: No resource has this name") {
 		t.Errorf("exit code %d\n%s%s%v", code, out.String(), errs.String(), l.reports)
 	}
@@ -167,7 +169,7 @@ func TestWatchLeaves(t *testing.T) {
 	var out, errs bytes.Buffer
 	began := time.Now()
 	code := runContext(ctx, []string{"resource", "watch", "maya", "--exec", "sleep 30", "--server", l.URL}, streams{in: strings.NewReader(""), out: &out, err: &errs})
-	if code != exitOK || errs.Len() > 0 || time.Since(began) > 20*time.Second {
+	if code != fail.OK || errs.Len() > 0 || time.Since(began) > 20*time.Second {
 		t.Errorf("exit code %d after %s: %s", code, time.Since(began), errs.String())
 	}
 }

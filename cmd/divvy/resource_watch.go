@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // watch asks the server of a resource, by a command of the operator, and reports what it says.
@@ -74,11 +75,11 @@ report counts no more. A daemon that is away is asked again at the next turn.`,
 func (w *watch) read(total, used string) (err error) {
 	switch {
 	case strings.TrimSpace(w.command) == "":
-		return usagef("resource watch needs --exec COMMAND, which prints the numbers")
+		return fail.Usagef("resource watch needs --exec COMMAND, which prints the numbers")
 	case w.every < time.Second:
-		return usagef("--every %s: expected a second or more", w.every)
+		return fail.Usagef("--every %s: expected a second or more", w.every)
 	case (total == "") != (used == ""):
-		return usagef("--total-regex and --used-regex go together")
+		return fail.Usagef("--total-regex and --used-regex go together")
 	case total == "":
 		return nil
 	}
@@ -91,10 +92,10 @@ func (w *watch) read(total, used string) (err error) {
 func numberPattern(flag, text string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, usagef("%s: %v", flag, err)
+		return nil, fail.Usagef("%s: %v", flag, err)
 	}
 	if re.NumSubexp() == 0 {
-		return nil, usagef(`%s %q has no group: put the number in brackets, as in used: (\d+)`, flag, text)
+		return nil, fail.Usagef(`%s %q has no group: put the number in brackets, as in used: (\d+)`, flag, text)
 	}
 	return re, nil
 }

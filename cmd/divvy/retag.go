@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -14,7 +15,7 @@ import (
 func (c *cli) retag(ctx context.Context, cl *client.Client, since, file string) error {
 	d, err := shares.ParseDuration(since)
 	if err != nil || d <= 0 {
-		return usagef("--since %s: expected a duration such as 90m, 24h or 7d", since)
+		return fail.Usagef("--since %s: expected a duration such as 90m, 24h or 7d", since)
 	}
 	src, name, err := c.readFile(file)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 )
@@ -28,29 +29,29 @@ func runContext(ctx context.Context, args []string, s streams) int {
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
+		return fail.OK
 	}
-	var ended exitError
+	var ended fail.Code
 	if errors.As(err, &ended) {
-		return ended.code
+		return int(ended)
 	}
-	var usage usageError
+	var usage fail.UsageError
 	if errors.As(err, &usage) || !c.started {
 		hint := fmt.Sprintf("See '%s --help'.", commandPath(root, args))
-		var h hinted
+		var h fail.Hinted
 		if errors.As(err, &h) {
-			hint = "  " + h.hint
+			hint = "  " + h.Hint
 		}
 		fmt.Fprintf(s.err, "divvy: %v\n%s\n", err, hint)
-		return exitUsage
+		return fail.Usage
 	}
 	c.complain(err)
-	return exitFailed
+	return fail.Failed
 }
 
 // complain says on stderr what went wrong and, where that is known, what to do about it.
 func (c *cli) complain(err error) {
-	if errors.Is(err, errSilent) {
+	if errors.Is(err, fail.ErrSilent) {
 		return
 	}
 	red := text.Colors{}
@@ -59,9 +60,9 @@ func (c *cli) complain(err error) {
 	}
 	err = explain(err)
 	fmt.Fprintf(c.err, "%s %v\n", red.Sprint("divvy:"), err)
-	var h hinted
+	var h fail.Hinted
 	if errors.As(err, &h) {
-		fmt.Fprintf(c.err, "  %s\n", h.hint)
+		fmt.Fprintf(c.err, "  %s\n", h.Hint)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +33,7 @@ environment, that over the file of --config; see docs/configuration.md.`,
 		}
 		cfg, err := flags.load(os.Getenv)
 		if err != nil {
-			return usageError{err}
+			return fail.UsageError{Err: err}
 		}
 		if printOnly {
 			return printConfig(c.out, cfg)

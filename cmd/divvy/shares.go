@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/loops"
 )
 
@@ -37,9 +38,9 @@ func sharesShowCommand(c *cli) *cobra.Command {
 		old := cmd.Flags().Changed("version")
 		switch {
 		case watch && (old || c.structured()):
-			return usagef("--watch shows the live tree as a table; it goes with neither --version nor -o json or yaml")
+			return fail.Usagef("--watch shows the live tree as a table; it goes with neither --version nor -o json or yaml")
 		case cmd.Flags().Changed("every") && !watch:
-			return usagef("--every is how often --watch looks: give --watch too")
+			return fail.Usagef("--every is how often --watch looks: give --watch too")
 		case old && version < 1:
 			return noVersion(version)
 		case old:
@@ -90,7 +91,7 @@ func (c *cli) watchShares(ctx context.Context, cl *client.Client, every time.Dur
 		barWidth = max(0, min(40, width-70))
 	}
 	if every < 100*time.Millisecond {
-		return usagef("--every %s: expected 100ms or more, such as 1s", every)
+		return fail.Usagef("--every %s: expected 100ms or more, such as 1s", every)
 	}
 	last := ""
 	for {
@@ -134,7 +135,7 @@ func sharesHistoryCommand(c *cli) *cobra.Command {
 		Example: "  divvy shares history --limit 20", Args: takes(),
 		RunE: c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
 			if limit < 1 || limit > 1000 {
-				return usagef("--limit %d: expected 1 to 1000 versions a page; --all has all pages", limit)
+				return fail.Usagef("--limit %d: expected 1 to 1000 versions a page; --all has all pages", limit)
 			}
 			page, err := gather(pages{all, after, limit}, func(after string, limit int) (client.Page[client.SiteHead], error) {
 				return cl.SiteVersions(ctx, limit, after)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
@@ -29,12 +30,12 @@ Both are paths of shares, leaves or not. They are compared where their paths par
 			if since != "" {
 				d, err := shares.ParseDuration(since)
 				if err != nil || d <= 0 {
-					return usagef("--since %q is not a duration such as 90m, 24h or 7d", since)
+					return fail.Usagef("--since %q is not a duration such as 90m, 24h or 7d", since)
 				}
 				o.Since = time.Duration(d)
 			}
 			if o.Last < 0 || o.Last > 100000 {
-				return usagef("--last %d: expected 1 to 100000 decisions, or 0 for 10000", o.Last)
+				return fail.Usagef("--last %d: expected 1 to 100000 decisions, or 0 for 10000", o.Last)
 			}
 			y, err := cl.Why(ctx, args[0], args[1], o)
 			if err != nil {
@@ -56,9 +57,9 @@ func ofShares(ctx context.Context, cl *client.Client, err error, paths []string)
 	for _, d := range p.Errors {
 		switch d.Location {
 		case "query.a":
-			return hintf(fmt.Errorf("A, %q: %s", paths[0], d.Message), "%s", nearShare(ctx, cl, paths[0]))
+			return fail.Hintf(fmt.Errorf("A, %q: %s", paths[0], d.Message), "%s", nearShare(ctx, cl, paths[0]))
 		case "query.b":
-			return hintf(fmt.Errorf("B, %q: %s", paths[1], d.Message), "%s", nearShare(ctx, cl, paths[1]))
+			return fail.Hintf(fmt.Errorf("B, %q: %s", paths[1], d.Message), "%s", nearShare(ctx, cl, paths[1]))
 		}
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/sim"
@@ -132,23 +133,23 @@ func (c *cli) simProgress(ctx context.Context, rule string, nJob int) (progress 
 func (f *swfFlags) check() ([]sim.Rule, error) {
 	switch {
 	case !slices.Contains(swfFormats, f.output):
-		return nil, usagef("unknown output format %q; use table, json, yaml, csv, plot or svg", f.output)
+		return nil, fail.Usagef("unknown output format %q; use table, json, yaml, csv, plot or svg", f.output)
 	case f.site == "" && f.mapping == "":
-		return nil, usagef("which share does a job belong to? Give --site, --map 'share=group.{gid}', or both")
+		return nil, fail.Usagef("which share does a job belong to? Give --site, --map 'share=group.{gid}', or both")
 	case f.slots < 0 || f.slots > 1e9:
-		return nil, usagef("--slots %d: expected 1 to 1000000000 cores", f.slots)
+		return nil, fail.Usagef("--slots %d: expected 1 to 1000000000 cores", f.slots)
 	case f.limit < 0:
-		return nil, usagef("--limit %d: expected a number of jobs, or 0 for all", f.limit)
+		return nil, fail.Usagef("--limit %d: expected a number of jobs, or 0 for all", f.limit)
 
 	}
 	for _, flag := range []struct{ name, text string }{{"from", f.from}, {"every", f.every}} {
 		if d, err := shares.ParseDuration(flag.text); flag.text != "" && (err != nil || d < 0) {
-			return nil, usagef("--%s: %q is not a duration such as 90s, 24h or 7d", flag.name, flag.text)
+			return nil, fail.Usagef("--%s: %q is not a duration such as 90s, 24h or 7d", flag.name, flag.text)
 		}
 	}
 	if f.compare {
 		if f.rule != sim.Rules[0].Name() {
-			return nil, usagef("--compare runs all rules: leave --rule out")
+			return nil, fail.Usagef("--compare runs all rules: leave --rule out")
 		}
 		return sim.Rules, nil
 	}
@@ -157,7 +158,7 @@ func (f *swfFlags) check() ([]sim.Rule, error) {
 			return []sim.Rule{r}, nil
 		}
 	}
-	return nil, usagef("--rule %s is not known; use %s", f.rule, ruleNames())
+	return nil, fail.Usagef("--rule %s is not known; use %s", f.rule, ruleNames())
 }
 
 func ruleNames() string {

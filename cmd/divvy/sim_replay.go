@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	log "github.com/divvyhq/divvy/dispatcher/replay"
@@ -65,13 +66,13 @@ func (c *cli) simReplay(ctx context.Context, f *replayFlags) error {
 	}
 	switch {
 	case !since.Before(until):
-		return usagef("--since %s is not before --until %s", f.since, f.until)
+		return fail.Usagef("--since %s is not before --until %s", f.since, f.until)
 	case f.list < 0:
-		return usagef("--list %d is negative; 0 lists none", f.list)
+		return fail.Usagef("--list %d is negative; 0 lists none", f.list)
 	}
 	cfg, err := f.config.load(os.Getenv)
 	if err != nil {
-		return usageError{err}
+		return fail.UsageError{Err: err}
 	}
 	return c.withRecords(ctx, cfg, func(ctx context.Context, db *pgxpool.Pool) error {
 		store := site.NewStore(site.Config{Pool: db})
@@ -100,7 +101,7 @@ func (c *cli) simReplay(ctx context.Context, f *replayFlags) error {
 			return err
 		}
 		if other == nil && score.Differences > 0 {
-			return errSilent
+			return fail.ErrSilent
 		}
 		return nil
 	})
@@ -170,5 +171,5 @@ func parseMoment(flag, s string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return at, nil
 	}
-	return time.Time{}, usagef("--%s: %q is neither a time such as 90s, 24h or 7d nor a moment such as 2026-03-01T00:00:00Z", flag, s)
+	return time.Time{}, fail.Usagef("--%s: %q is neither a time such as 90s, 24h or 7d nor a moment such as 2026-03-01T00:00:00Z", flag, s)
 }

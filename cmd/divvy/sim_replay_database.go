@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -17,7 +18,7 @@ func (c *cli) withRecords(ctx context.Context, cfg config, do func(context.Conte
 	err := c.withDatabase(ctx, cfg, do, pg.Name("divvy replay"), pg.ReadOnly())
 	switch pg.Code(err) {
 	case pg.CodeUndefinedTable, pg.CodeUndefinedColumn:
-		return hintf(fmt.Errorf("the database lacks tables of this version of divvy: %w", err),
+		return fail.Hintf(fmt.Errorf("the database lacks tables of this version of divvy: %w", err),
 			"%s A daemon that starts on it makes them, or divvy migrate up.", whichRecords)
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -34,14 +35,14 @@ func TestReplayOnlyReads(t *testing.T) {
 func TestReplayOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	o := divvy(t, "sim", "replay", "--state-dir", dir)
-	if o.code != exitFailed || !strings.Contains(o.err, "there is no private PostgreSQL in "+dir) {
+	if o.code != fail.Failed || !strings.Contains(o.err, "there is no private PostgreSQL in "+dir) {
 		t.Errorf("%+v", o)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
 	o = divvy(t, "sim", "replay", "--database", pgtest.Empty(t))
-	if o.code != exitFailed || !strings.Contains(o.err, "the database lacks tables") {
+	if o.code != fail.Failed || !strings.Contains(o.err, "the database lacks tables") {
 		t.Errorf("%+v", o)
 	}
 }

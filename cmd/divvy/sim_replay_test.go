@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares/replay"
@@ -60,7 +61,7 @@ func TestSimReplay(t *testing.T) {
 	})
 	o := divvy(t, "sim", "replay", "--since", "1h", "--database", dsn, "-o", "json")
 	var s replay.Score
-	if err := json.Unmarshal([]byte(o.out), &s); err != nil || o.code != exitOK {
+	if err := json.Unmarshal([]byte(o.out), &s); err != nil || o.code != fail.OK {
 		t.Fatalf("%v: %+v", err, o)
 	}
 	if s.Decisions != 40 || s.Compared != 40 || s.Differences != 0 || s.Drifts != 0 {
@@ -72,7 +73,7 @@ func TestSimReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	o = divvy(t, "sim", "replay", "--since", "1h", "--database", dsn, "--site", file)
-	if o.code != exitOK || !regexp.MustCompile(`differences\s+[1-9]`).MatchString(o.out) || !strings.Contains(o.out, "WOULD GO TO") {
+	if o.code != fail.OK || !regexp.MustCompile(`differences\s+[1-9]`).MatchString(o.out) || !strings.Contains(o.out, "WOULD GO TO") {
 		t.Errorf("%+v", o)
 	}
 	t.Log(o.out)
@@ -83,7 +84,7 @@ func TestSimReplay(t *testing.T) {
 		"--list -1":             "is negative",
 	} {
 		o := divvy(t, append([]string{"sim", "replay", "--database", dsn}, strings.Fields(args)...)...)
-		if o.code == exitOK || !strings.Contains(o.err, want) {
+		if o.code == fail.OK || !strings.Contains(o.err, want) {
 			t.Errorf("%s: %+v", args, o)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -27,7 +28,7 @@ func TestSimTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := divvy(t, append([]string{"sim", "swf", simTrace, "--site", simSite}, args...)...)
-			if o.code != exitOK || o.err != "" {
+			if o.code != fail.OK || o.err != "" {
 				t.Fatalf("exit code %d: %s", o.code, o.err)
 			}
 			golden(t, "testdata/golden/"+name+".txt", o.out)
@@ -55,7 +56,7 @@ func TestSimJSON(t *testing.T) {
 	if again := divvy(t, append(args, "-o", "json")...); again != o {
 		t.Errorf("the same seed gives %s\nand %s", o.out, again.out)
 	}
-	if y := divvy(t, append(args, "-o", "yaml")...); y.code != exitOK || !strings.Contains(y.out, "worst_over_jobs:") {
+	if y := divvy(t, append(args, "-o", "yaml")...); y.code != fail.OK || !strings.Contains(y.out, "worst_over_jobs:") {
 		t.Errorf("%+v", y)
 	}
 }
@@ -102,29 +103,29 @@ func TestSimExitCodes(t *testing.T) {
 		code int
 		err  string
 	}{
-		"no subcommand":  {[]string{"swg"}, exitUsage, "unknown command"},
-		"no file named":  {append([]string{"swf"}, byGroup...), exitUsage, "sim swf needs FILE"},
-		"no share":       {[]string{"swf", simTrace}, exitUsage, "which share does a job belong to?"},
-		"format":         {append([]string{"swf", simTrace, "-o", "xml"}, byGroup...), exitUsage, "use table, json, yaml, csv, plot or svg"},
-		"wide":           {append([]string{"swf", simTrace, "-o", "wide"}, byGroup...), exitUsage, "unknown output format"},
-		"rule":           {append([]string{"swf", simTrace, "--rule", "lottery"}, byGroup...), exitUsage, "use divvy, ratio, fifo or easy"},
-		"map":            {[]string{"swf", simTrace, "--map", "g{gid}"}, exitUsage, "expected share=PATH"},
-		"map to nothing": {[]string{"swf", simTrace, "--map", "share=a//b"}, exitUsage, "name: is empty"},
-		"slots":          {append([]string{"swf", simTrace, "--slots", "-1"}, byGroup...), exitUsage, "--slots -1"},
-		"limit":          {append([]string{"swf", simTrace, "--limit", "-1"}, byGroup...), exitUsage, "--limit -1"},
-		"from":           {append([]string{"swf", simTrace, "--from", "yesterday"}, byGroup...), exitUsage, `--from: "yesterday" is not a duration`},
-		"no slots":       {append([]string{"swf", headless}, byGroup...), exitUsage, "--slots is needed"},
-		"missing trace":  {append([]string{"swf", "/nonexistent.swf"}, byGroup...), exitFailed, "no such file"},
-		"bad trace":      {append([]string{"swf", broken}, byGroup...), exitFailed, "broken.swf:2: 3 columns; a record has 18"},
-		"damaged":        {append([]string{"swf", damaged}, byGroup...), exitOK, "divvy: 1 broken record left out, the first: " + damaged + ":2: 3 columns"},
-		"strict":         {append([]string{"swf", damaged, "--strict"}, byGroup...), exitFailed, "damaged.swf:2: 3 columns; a record has 18"},
-		"bad site":       {[]string{"swf", simTrace, "--site", "testdata/site.yml"}, exitFailed, "testdata/site.yml"},
-		"unknown share": {[]string{"swf", simTrace, "--site", simSite, "--map", "share=g{gid}"}, exitFailed,
+		"no subcommand":  {[]string{"swg"}, fail.Usage, "unknown command"},
+		"no file named":  {append([]string{"swf"}, byGroup...), fail.Usage, "sim swf needs FILE"},
+		"no share":       {[]string{"swf", simTrace}, fail.Usage, "which share does a job belong to?"},
+		"format":         {append([]string{"swf", simTrace, "-o", "xml"}, byGroup...), fail.Usage, "use table, json, yaml, csv, plot or svg"},
+		"wide":           {append([]string{"swf", simTrace, "-o", "wide"}, byGroup...), fail.Usage, "unknown output format"},
+		"rule":           {append([]string{"swf", simTrace, "--rule", "lottery"}, byGroup...), fail.Usage, "use divvy, ratio, fifo or easy"},
+		"map":            {[]string{"swf", simTrace, "--map", "g{gid}"}, fail.Usage, "expected share=PATH"},
+		"map to nothing": {[]string{"swf", simTrace, "--map", "share=a//b"}, fail.Usage, "name: is empty"},
+		"slots":          {append([]string{"swf", simTrace, "--slots", "-1"}, byGroup...), fail.Usage, "--slots -1"},
+		"limit":          {append([]string{"swf", simTrace, "--limit", "-1"}, byGroup...), fail.Usage, "--limit -1"},
+		"from":           {append([]string{"swf", simTrace, "--from", "yesterday"}, byGroup...), fail.Usage, `--from: "yesterday" is not a duration`},
+		"no slots":       {append([]string{"swf", headless}, byGroup...), fail.Usage, "--slots is needed"},
+		"missing trace":  {append([]string{"swf", "/nonexistent.swf"}, byGroup...), fail.Failed, "no such file"},
+		"bad trace":      {append([]string{"swf", broken}, byGroup...), fail.Failed, "broken.swf:2: 3 columns; a record has 18"},
+		"damaged":        {append([]string{"swf", damaged}, byGroup...), fail.OK, "divvy: 1 broken record left out, the first: " + damaged + ":2: 3 columns"},
+		"strict":         {append([]string{"swf", damaged, "--strict"}, byGroup...), fail.Failed, "damaged.swf:2: 3 columns; a record has 18"},
+		"bad site":       {[]string{"swf", simTrace, "--site", "testdata/site.yml"}, fail.Failed, "testdata/site.yml"},
+		"unknown share": {[]string{"swf", simTrace, "--site", simSite, "--map", "share=g{gid}"}, fail.Failed,
 			"small.swf:7: the site has no share \"g1\" (4 jobs)\nsmall.swf:11: the site has no share \"g2\" (4 jobs)"},
-		"its hint":   {[]string{"swf", simTrace, "--site", simSite, "--map", "share=second"}, exitFailed, "that may hold jobs are first, second/user.21, second/rest. Add them"},
-		"none left":  {append([]string{"swf", simTrace, "--from", "30d"}, byGroup...), exitFailed, "no job is left to simulate\n  10 records, 0 of them"},
-		"some left":  {append([]string{"swf", simTrace, "--from", "20m", "--limit", "1"}, byGroup...), exitOK, ""},
-		"everything": {append([]string{"swf", simTrace, "--compare", "--seed", "3"}, byGroup...), exitOK, ""},
+		"its hint":   {[]string{"swf", simTrace, "--site", simSite, "--map", "share=second"}, fail.Failed, "that may hold jobs are first, second/user.21, second/rest. Add them"},
+		"none left":  {append([]string{"swf", simTrace, "--from", "30d"}, byGroup...), fail.Failed, "no job is left to simulate\n  10 records, 0 of them"},
+		"some left":  {append([]string{"swf", simTrace, "--from", "20m", "--limit", "1"}, byGroup...), fail.OK, ""},
+		"everything": {append([]string{"swf", simTrace, "--compare", "--seed", "3"}, byGroup...), fail.OK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := divvy(t, append([]string{"sim"}, c.args...)...)
@@ -132,7 +133,7 @@ func TestSimExitCodes(t *testing.T) {
 			if o.code != c.code || !strings.Contains(errs, c.err) {
 				t.Errorf("exit code %d, want %d; stderr:\n%s\nwant in it: %s", o.code, c.code, o.err, c.err)
 			}
-			if c.code != exitOK && o.out != "" {
+			if c.code != fail.OK && o.out != "" {
 				t.Errorf("an error wrote to stdout: %s", o.out)
 			}
 		})
@@ -145,7 +146,7 @@ func TestSimWarns(t *testing.T) {
 	if err := os.WriteFile(file, []byte("shares: [{name: A, reclaim: {grace: 60s}}]\non_no_match: A\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if o := divvy(t, "sim", "swf", simTrace, "--site", file); o.code != exitOK || !strings.Contains(o.err, "do not act in a simulation; share A") {
+	if o := divvy(t, "sim", "swf", simTrace, "--site", file); o.code != fail.OK || !strings.Contains(o.err, "do not act in a simulation; share A") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -171,7 +172,7 @@ func TestSimulationPage(t *testing.T) {
 	t.Chdir("../..")
 	for _, ex := range examples {
 		o := divvy(t, strings.Fields(strings.ReplaceAll(ex[1], "'", ""))[1:]...)
-		if o.code != exitOK || o.out != ex[2] {
+		if o.code != fail.OK || o.out != ex[2] {
 			t.Errorf("%s: exit code %d\n%s%s\nthe page says\n%s", ex[1], o.code, o.err, o.out, ex[2])
 		}
 	}

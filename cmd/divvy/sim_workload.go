@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/sim"
@@ -47,13 +48,13 @@ func (c *cli) readWorkload(file string, f swfFlags) (workload, error) {
 		return workload{}, err
 	}
 	if w.jobs, w.left, err = swf.Jobs(name, records, w.tree, by); err != nil {
-		return workload{}, hintf(err, "%s", f.shareHint(w.tree))
+		return workload{}, fail.Hintf(err, "%s", f.shareHint(w.tree))
 	}
 	if trace.NBroken > 0 {
 		w.left["broken"] = trace.NBroken
 	}
 	if len(w.jobs) == 0 {
-		return workload{}, hintf(fmt.Errorf("%s: %w", name, errNoJob), "%d records, %d of them between --from and --limit%s", len(trace.Records), len(records), leftOut(w.left))
+		return workload{}, fail.Hintf(fmt.Errorf("%s: %w", name, errNoJob), "%d records, %d of them between --from and --limit%s", len(trace.Records), len(records), leftOut(w.left))
 	}
 	w.every = f.width(w.jobs)
 	return w, nil
@@ -65,7 +66,7 @@ func (c *cli) sharer(w *workload, f swfFlags, records []swf.Record) (swf.Sharer,
 	if f.mapping != "" {
 		m, err := swf.ParseMapping(f.mapping)
 		if err != nil {
-			return nil, nil, usagef("--map %w", err)
+			return nil, nil, fail.Usagef("--map %w", err)
 		}
 		by = m.By()
 	}
@@ -75,7 +76,7 @@ func (c *cli) sharer(w *workload, f swfFlags, records []swf.Record) (swf.Sharer,
 		}
 		var err error
 		if w.tree, err = swf.TreeOf(records, by); err != nil {
-			return nil, nil, usagef("--map %s: %w", f.mapping, err)
+			return nil, nil, fail.Usagef("--map %s: %w", f.mapping, err)
 		}
 		return by, nil, nil
 	}
@@ -115,9 +116,9 @@ func (f *swfFlags) checkPool(s *site.Site) error {
 	case known[f.pool]:
 		return nil
 	case s == nil:
-		return usagef("--pool %s: only a site has pools; give --site, or leave --pool out", f.pool)
+		return fail.Usagef("--pool %s: only a site has pools; give --site, or leave --pool out", f.pool)
 	}
-	return usagef("--pool %s: %s has no such pool; expected %s", f.pool, f.site, strings.Join(slices.Sorted(maps.Keys(known)), " or "))
+	return fail.Usagef("--pool %s: %s has no such pool; expected %s", f.pool, f.site, strings.Join(slices.Sorted(maps.Keys(known)), " or "))
 }
 
 // namePools adds the pools that plans have figures for.
@@ -159,7 +160,7 @@ func (f *swfFlags) capacity(s *site.Site, maxProcs int64) (shares.Units, error) 
 	if maxProcs > 0 {
 		return shares.Units(maxProcs) * 1000, nil
 	}
-	return 0, usagef("--slots is needed: neither the queues of the site nor MaxProcs of the trace say how many cores there are")
+	return 0, fail.Usagef("--slots is needed: neither the queues of the site nor MaxProcs of the trace say how many cores there are")
 }
 
 func (f *swfFlags) width(jobs []sim.Job) time.Duration {

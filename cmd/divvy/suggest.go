@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
@@ -16,7 +17,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	unknown := usagef("unknown command %q for %q", args[0], cmd.CommandPath())
+	unknown := fail.Usagef("unknown command %q for %q", args[0], cmd.CommandPath())
 	var names, below []string
 	for _, sub := range cmd.Commands() {
 		if !sub.IsAvailableCommand() {
@@ -24,7 +25,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		}
 		names = append(append(names, sub.Name()), sub.Aliases...)
 		if slices.Contains(foreignWords[name(sub)], args[0]) {
-			return hintf(unknown, "Did you mean '%s'?", sub.CommandPath())
+			return fail.Hintf(unknown, "Did you mean '%s'?", sub.CommandPath())
 		}
 		for _, deeper := range sub.Commands() {
 			if deeper.IsAvailableCommand() && (deeper.Name() == args[0] || deeper.HasAlias(args[0])) {
@@ -33,15 +34,15 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if hint := instead[args[0]]; hint != "" && !cmd.HasParent() {
-		return hintf(unknown, "%s", hint)
+		return fail.Hintf(unknown, "%s", hint)
 	}
 	if near := strict.Closest(args[0], names); near != "" {
-		return hintf(unknown, "Did you mean '%s %s'?", cmd.CommandPath(), near)
+		return fail.Hintf(unknown, "Did you mean '%s %s'?", cmd.CommandPath(), near)
 	}
 	if len(below) > 0 {
-		return hintf(unknown, "Did you mean %s?", strings.Join(below, " or "))
+		return fail.Hintf(unknown, "Did you mean %s?", strings.Join(below, " or "))
 	}
-	return hintf(unknown, "See '%s --help'.", cmd.CommandPath())
+	return fail.Hintf(unknown, "See '%s --help'.", cmd.CommandPath())
 }
 
 // foreignWords are the words of other systems for a command.

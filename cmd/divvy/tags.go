@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -38,7 +39,7 @@ and jobs are counted by the share that they had and the one that they would get.
 			specs, err := generator.ParseSpecs(name, src)
 			if err != nil {
 				if _, no := site.Parse(name, src); no == nil {
-					return hintf(fmt.Errorf("%s is a site file, not one of tasks", name), "Its rules are rehearsed on past tasks: divvy tags test --since 7d -f %s", file)
+					return fail.Hintf(fmt.Errorf("%s is a site file, not one of tasks", name), "Its rules are rehearsed on past tasks: divvy tags test --since 7d -f %s", file)
 				}
 				return err
 			}

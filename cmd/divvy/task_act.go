@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -39,7 +40,7 @@ func (a *acting) tasksOr(cmd *cobra.Command, args []string) error {
 	case len(args) == 0 && !chosen:
 		return takes("TASK..., the ids of tasks")(cmd, args)
 	case len(args) > 0 && chosen:
-		return withExample(cmd, usagef("%s takes ids of tasks, or flags that choose them, not both", name(cmd)))
+		return withExample(cmd, fail.Usagef("%s takes ids of tasks, or flags that choose them, not both", name(cmd)))
 	}
 	return takes("TASK..., the ids of tasks")(cmd, append(args, pick(chosen, []string{"0"}, nil)...))
 }
@@ -69,7 +70,7 @@ func (a *acting) act(ctx context.Context, cl *client.Client, args []string) erro
 		return err
 	}
 	if slices.ContainsFunc(out.Tasks, refused) {
-		return errSilent // it was said of each
+		return fail.ErrSilent // it was said of each
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func retryFlags(cmd *cobra.Command, a *acting) {
 			with.Walltime = &w
 		})
 		if err != nil {
-			return usagef("--%s", err)
+			return fail.Usagef("--%s", err)
 		}
 		if given {
 			a.request.With = &with

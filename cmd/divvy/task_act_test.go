@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -15,7 +16,7 @@ func TestManyTasksAtOnce(t *testing.T) {
 	o := divvy(t, "task", "kill", "--user", "alice", "--server", server)
 	golden(t, "testdata/golden/task-kill-many.txt", o.out)
 	golden(t, "testdata/golden/task-kill-many-refused.txt", o.err)
-	if o.code != exitFailed {
+	if o.code != fail.Failed {
 		t.Errorf("exit code %d", o.code)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // taskCloneCommand submits tasks like other ones.
@@ -65,11 +66,11 @@ func patchOf(sets []string) (json.RawMessage, error) {
 		key, text, ok := strings.Cut(set, "=")
 		path := strings.Split(key, ".")
 		if !ok || slices.Contains(path, "") {
-			return nil, usagef("--set %q: expected KEY=VALUE, such as priority=5", set)
+			return nil, fail.Usagef("--set %q: expected KEY=VALUE, such as priority=5", set)
 		}
 		value, err := valueOf(text)
 		if err != nil {
-			return nil, usagef("--set %q: %v", set, err)
+			return nil, fail.Usagef("--set %q: %v", set, err)
 		}
 		at := patch
 		for _, part := range path[:len(path)-1] {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -114,11 +115,11 @@ const mostWarned = 20
 func (s *submission) goOn(err error, file string) error {
 	err = explain(err)
 	next := fmt.Sprintf("Go on with: divvy task submit -f %s --key %s", file, s.key)
-	var h hinted
+	var h fail.Hinted
 	if errors.As(err, &h) {
-		next = h.hint + "\n  " + next
+		next = h.Hint + "\n  " + next
 	}
-	return hintf(err, "%s", next)
+	return fail.Hintf(err, "%s", next)
 }
 
 func (s *submission) one(ctx context.Context, spec generator.Spec, key string) (client.Task, error) {

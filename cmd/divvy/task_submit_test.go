@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -68,11 +69,11 @@ func TestSubmitWarns(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := divvy(t, "--server", daemon.URL, "task", "submit", "-f", file)
-	if o.code != exitOK || !strings.Contains(o.err, "warning: task 7, wide: "+reason) || !strings.Contains(o.out, reason) {
+	if o.code != fail.OK || !strings.Contains(o.err, "warning: task 7, wide: "+reason) || !strings.Contains(o.out, reason) {
 		t.Errorf("%+v", o)
 	}
 	o = divvy(t, "--server", daemon.URL, "task", "submit", "--strict", "-f", file)
-	if o.code == exitOK || !strings.Contains(o.err, "task wide: ") || !strings.Contains(o.err, reason) || strings.Contains(o.out, "wide") {
+	if o.code == fail.OK || !strings.Contains(o.err, "task wide: ") || !strings.Contains(o.err, reason) || strings.Contains(o.out, "wide") {
 		t.Errorf("strict: %+v", o)
 	}
 }

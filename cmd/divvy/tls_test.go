@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -104,11 +105,11 @@ func TestCommandsWithTLS(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--ca", ca.PEM, "--cert", cert, "--cert-key", key}, exitOK, "LOCAL"},
-		{[]string{"--ca", ca.PEM}, exitFailed, "No valid token"},
-		{nil, exitFailed, "certificate"},
-		{[]string{"--ca", "/nonexistent"}, exitFailed, "CAs of the daemon: stat /nonexistent"},
-		{[]string{"--ca", ca.PEM, "--cert", cert}, exitFailed, "certificate " + cert + " with key " + cert},
+		{[]string{"--ca", ca.PEM, "--cert", cert, "--cert-key", key}, fail.OK, "LOCAL"},
+		{[]string{"--ca", ca.PEM}, fail.Failed, "No valid token"},
+		{nil, fail.Failed, "certificate"},
+		{[]string{"--ca", "/nonexistent"}, fail.Failed, "CAs of the daemon: stat /nonexistent"},
+		{[]string{"--ca", ca.PEM, "--cert", cert}, fail.Failed, "certificate " + cert + " with key " + cert},
 	} {
 		var out, errs bytes.Buffer
 		code := run(append([]string{"queue", "list", "--server", d.URL()}, c.args...), streams{in: strings.NewReader(""), out: &out, err: &errs})

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -72,12 +73,12 @@ Without a daemon, or for the first token, --database works on the database itsel
 			}
 			cfg, err := flags.load(os.Getenv)
 			if err != nil {
-				return usageError{err}
+				return fail.UsageError{Err: err}
 			}
 			return c.withDatabase(cmd.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error {
 				err := do(withOfflineUser(ctx), offline{access.NewStore(db)}, args)
 				if pg.Code(err) == noSuchTable {
-					err = hintf(err, "The database has no table for tokens: start a daemon on it once, or run 'divvy migrate up'.")
+					err = fail.Hintf(err, "The database has no table for tokens: start a daemon on it once, or run 'divvy migrate up'.")
 				}
 				return err
 			}, pg.Name("divvy token"))
@@ -122,12 +123,12 @@ share-owner (weights below a node), operator (tasks, jobs, queues, resources), r
 		if expires != "" {
 			d, err := shares.ParseDuration(expires)
 			if err != nil || d <= 0 {
-				return usagef("--expires %q: expected a time from now such as 12h or 90d", expires)
+				return fail.Usagef("--expires %q: expected a time from now such as 12h or 90d", expires)
 			}
 			n.ExpiresS = time.Duration(d).Seconds()
 		}
 		if err := n.Validate(); err != nil {
-			return withExample(cmd, usageError{err})
+			return withExample(cmd, fail.UsageError{Err: err})
 		}
 		return run(cmd, args)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -19,7 +20,7 @@ import (
 func TestTokensOfADaemon(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	made := divvy(t, "token", "create", "root", "--role", "admin", "--database", dsn)
-	if made.code != exitOK || !strings.HasPrefix(made.out, "divvy_") {
+	if made.code != fail.OK || !strings.HasPrefix(made.out, "divvy_") {
 		t.Fatalf("%+v", made)
 	}
 	file := filepath.Join(t.TempDir(), "root.token")
@@ -34,7 +35,7 @@ func TestTokensOfADaemon(t *testing.T) {
 		return divvy(t, append(args, "--server", d.URL(), "--token-file", file)...)
 	}
 	o := root("token", "create", "alice", "--role", "submitter", "--user", "alice", "--expires", "90d")
-	if o.code != exitOK {
+	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
 	alice, err := client.New(client.Config{URL: d.URL(), Token: strings.TrimSpace(o.out), Patience: -1})
@@ -55,10 +56,10 @@ func TestTokensOfADaemon(t *testing.T) {
 	if _, err := alice.Tokens(t.Context(), false); !client.IsCode(err, "forbidden") || !strings.Contains(err.Error(), "admin") {
 		t.Errorf("alice lists tokens: %v", err)
 	}
-	if o := root("token", "list"); o.code != exitOK || !strings.Contains(o.out, "user alice") || strings.Contains(o.out, strings.TrimSpace(made.out)) {
+	if o := root("token", "list"); o.code != fail.OK || !strings.Contains(o.out, "user alice") || strings.Contains(o.out, strings.TrimSpace(made.out)) {
 		t.Errorf("%+v", o)
 	}
-	if o := root("token", "create", "p", "--role", "pilot", "--queue", "LOKAL"); o.code != exitFailed || !strings.Contains(o.err, `no queue "LOKAL"`) {
+	if o := root("token", "create", "p", "--role", "pilot", "--queue", "LOKAL"); o.code != fail.Failed || !strings.Contains(o.err, `no queue "LOKAL"`) {
 		t.Errorf("%+v", o)
 	}
 	expired, err := d.tokens.Create(t.Context(), access.New{Name: "eve", Role: access.Reader, ExpiresS: 1e-3, By: "test"})
@@ -74,17 +75,17 @@ func TestTokensOfADaemon(t *testing.T) {
 		_, err := eve.Shares(t.Context())
 		return client.IsCode(err, "unauthorized") && strings.Contains(err.Error(), `the token "eve" expired at 20`), fmt.Sprint(err)
 	})
-	if o := root("token", "revoke", "alice"); o.code != exitOK || !strings.Contains(o.out, "is revoked") {
+	if o := root("token", "revoke", "alice"); o.code != fail.OK || !strings.Contains(o.out, "is revoked") {
 		t.Errorf("%+v", o)
 	}
 	eventually(t, 4*time.Second, func() (bool, string) {
 		_, err := alice.Shares(t.Context())
 		return client.IsCode(err, "unauthorized"), "alice is let in still"
 	})
-	if o := root("token", "revoke", "alice", "nobody"); o.code != exitFailed || !strings.Contains(o.err, "nobody") {
+	if o := root("token", "revoke", "alice", "nobody"); o.code != fail.Failed || !strings.Contains(o.err, "nobody") {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "token", "list", "--all", "--database", dsn); o.code != exitOK || !strings.Contains(o.out, "revoked") || !strings.Contains(o.out, "(database)") {
+	if o := divvy(t, "token", "list", "--all", "--database", dsn); o.code != fail.OK || !strings.Contains(o.out, "revoked") || !strings.Contains(o.out, "(database)") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -180,11 +181,11 @@ func TestBadTokens(t *testing.T) {
 		"revoke":                                 "NAME",
 	} {
 		o := divvy(t, append([]string{"token"}, strings.Fields(line)...)...)
-		if o.code != exitUsage || !strings.Contains(o.err, want) {
+		if o.code != fail.Usage || !strings.Contains(o.err, want) {
 			t.Errorf("%s: %+v", line, o)
 		}
 	}
-	if o := divvy(t, "token", "list", "--database", pgtest.Empty(t)); o.code != exitFailed || !strings.Contains(o.err, "divvy migrate up") {
+	if o := divvy(t, "token", "list", "--database", pgtest.Empty(t)); o.code != fail.Failed || !strings.Contains(o.err, "divvy migrate up") {
 		t.Errorf("a database without tables: %+v", o)
 	}
 }
@@ -207,7 +208,7 @@ func TestOpenBeyondLoopbackIsRefused(t *testing.T) {
 		}
 	}
 	o := divvy(t, "serve", "--listen", "0.0.0.0:0")
-	if o.code != exitUsage || !strings.Contains(o.err, "--require-token") || !strings.Contains(o.err, "--insecure") {
+	if o.code != fail.Usage || !strings.Contains(o.err, "--require-token") || !strings.Contains(o.err, "--insecure") {
 		t.Errorf("%+v", o)
 	}
 }

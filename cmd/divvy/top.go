@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/loops"
 )
 
@@ -35,7 +36,7 @@ With --once, or where the output is no terminal, all of it is written once, afte
 	cmd.Flags().BoolVar(&once, "once", false, "write it once and leave")
 	cmd.RunE = c.withClient(func(ctx context.Context, cl *client.Client, _ []string) error {
 		if every < 200*time.Millisecond {
-			return usagef("--every %s: expected 200ms or more, such as 2s", every)
+			return fail.Usagef("--every %s: expected 200ms or more, such as 2s", every)
 		}
 		out, isFile := c.out.(*os.File)
 		if _, live := terminal(c.out); once || !live || !isFile {

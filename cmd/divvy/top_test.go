@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // seen is what two looks at a site would see.
@@ -143,7 +144,7 @@ func TestTopLoop(t *testing.T) {
 func TestTopOnce(t *testing.T) {
 	d, _ := startDaemon(t, nil)
 	o := divvy(t, "top", "--once", "--every", "200ms", "--server", d.URL())
-	if o.code != exitOK || strings.Contains(o.out, "\x1b") || !strings.Contains(o.out, "a second: 0.0 started") || !strings.Contains(o.out, "Production") || !strings.Contains(o.out, "LOCAL") {
+	if o.code != fail.OK || strings.Contains(o.out, "\x1b") || !strings.Contains(o.out, "a second: 0.0 started") || !strings.Contains(o.out, "Production") || !strings.Contains(o.out, "LOCAL") {
 		t.Errorf("%+v", o)
 	}
 	var got topSummary
@@ -151,10 +152,10 @@ func TestTopOnce(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.out), &got); err != nil || got.Status.Site != 1 || len(got.Queues) == 0 || got.Rates == nil {
 		t.Errorf("%v %+v", err, o)
 	}
-	if o := divvy(t, "top", "--every", "1ms", "--server", d.URL()); o.code != exitUsage {
+	if o := divvy(t, "top", "--every", "1ms", "--server", d.URL()); o.code != fail.Usage {
 		t.Errorf("%+v", o)
 	}
-	if o := divvy(t, "top", "--once", "--server", "http://127.0.0.1:1"); o.code != exitFailed || !strings.Contains(o.err, "divvy serve") {
+	if o := divvy(t, "top", "--once", "--server", "http://127.0.0.1:1"); o.code != fail.Failed || !strings.Contains(o.err, "divvy serve") {
 		t.Errorf("%+v", o)
 	}
 }

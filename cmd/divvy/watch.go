@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/loops"
 )
 
 // Exit codes of 'divvy watch task', by the state in which the task ended; 0 is done.
-var watchExits = map[string]int{"done": exitOK, "finished": 3, "failed": 4, "aborted": 5}
+var watchExits = map[string]int{"done": fail.OK, "finished": 3, "failed": 4, "aborted": 5}
 
 // exitTimeout is that of a watch whose --timeout was over before the task.
 const exitTimeout = 6
@@ -42,9 +43,9 @@ of every command. A daemon that is away is asked again until it is back.`,
 		case err != nil:
 			return err
 		case every < 100*time.Millisecond:
-			return usagef("--every %s: expected 100ms or more, such as 1s", every)
+			return fail.Usagef("--every %s: expected 100ms or more, such as 1s", every)
 		case timeout < 0:
-			return usagef("--timeout %s: expected a time such as 2h, or 0", timeout)
+			return fail.Usagef("--timeout %s: expected a time such as 2h, or 0", timeout)
 		}
 		if timeout > 0 {
 			var cancel context.CancelFunc
@@ -100,8 +101,8 @@ func (c *cli) watchEnd(t client.Task, live bool) error {
 	if err := c.print(t, func(io.Writer) {}); err != nil {
 		return err
 	}
-	if code, known := watchExits[t.State]; !known || code != exitOK {
-		return exitError{pick(known, code, exitFailed)}
+	if code, known := watchExits[t.State]; !known || code != fail.OK {
+		return fail.Code(pick(known, code, fail.Failed))
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func (c *cli) watchCut(ctx context.Context, id int64, live bool) error {
 	}
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		fmt.Fprintf(c.err, "divvy: task %d is not over, and --timeout is\n", id)
-		return exitError{exitTimeout}
+		return fail.Code(exitTimeout)
 	}
 	return ctx.Err()
 }

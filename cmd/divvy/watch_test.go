@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -55,7 +56,7 @@ func TestWatchTaskGivesUp(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	for _, bad := range [][]string{{"x"}, {"7", "--every", "1ms"}, {"7", "--timeout", "-1s"}} {
-		if o := divvy(t, append([]string{"watch", "task", "--server", "http://127.0.0.1:1"}, bad...)...); o.code != exitUsage {
+		if o := divvy(t, append([]string{"watch", "task", "--server", "http://127.0.0.1:1"}, bad...)...); o.code != fail.Usage {
 			t.Errorf("%v: %+v", bad, o)
 		}
 	}

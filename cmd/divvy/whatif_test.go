@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -198,23 +199,23 @@ func TestLaterThroughTheCommands(t *testing.T) {
 		}
 		return o.out
 	}
-	run(exitOK, "later version 1 takes effect at", "apply", "-f", file, "--at", "+2h", "--note", "night")
-	run(exitOK, "later version 2 takes effect at", "apply", "-f", file, "--at", time.Now().Add(3*time.Hour).Format(time.RFC3339))
-	run(exitUsage, "expected RFC 3339", "apply", "-f", file, "--at", "tonight")
-	run(exitFailed, "The time is not in the future: 2020-01-01T", "apply", "-f", file, "--at", "2020-01-01 08:00")
-	if list := run(exitOK, "note: later version 2: later version 1 takes effect before it", "apply", "--list-later"); !strings.Contains(list, "night") {
+	run(fail.OK, "later version 1 takes effect at", "apply", "-f", file, "--at", "+2h", "--note", "night")
+	run(fail.OK, "later version 2 takes effect at", "apply", "-f", file, "--at", time.Now().Add(3*time.Hour).Format(time.RFC3339))
+	run(fail.Usage, "expected RFC 3339", "apply", "-f", file, "--at", "tonight")
+	run(fail.Failed, "The time is not in the future: 2020-01-01T", "apply", "-f", file, "--at", "2020-01-01 08:00")
+	if list := run(fail.OK, "note: later version 2: later version 1 takes effect before it", "apply", "--list-later"); !strings.Contains(list, "night") {
 		t.Error(list)
 	}
-	run(exitUsage, "--at does not go with --list-later", "apply", "--list-later", "--at", "+2h")
-	run(exitOK, "later version 2 is cancelled", "apply", "--cancel", "2")
-	run(exitFailed, "No later version", "apply", "--cancel", "9")
-	run(exitUsage, "is not the number of a later version", "apply", "--cancel", "0")
+	run(fail.Usage, "--at does not go with --list-later", "apply", "--list-later", "--at", "+2h")
+	run(fail.OK, "later version 2 is cancelled", "apply", "--cancel", "2")
+	run(fail.Failed, "No later version", "apply", "--cancel", "9")
+	run(fail.Usage, "is not the number of a later version", "apply", "--cancel", "0")
 	pgtest.Age(t, s.d.pool, "site_later", "effective_at", 3*time.Hour)
 	eventually(t, 20*time.Second, func() (bool, string) {
 		v, err := s.cl.Site(t.Context())
 		return err == nil && v.Version == 2 && v.Note == "night", fmt.Sprintf("%+v %v", v.Head, err)
 	})
-	run(exitOK, "applied as 2", "apply", "--list-later", "--all")
+	run(fail.OK, "applied as 2", "apply", "--list-later", "--all")
 	eventually(t, 20*time.Second, func() (bool, string) {
 		st, err := s.cl.Shares(t.Context())
 		return err == nil && st.Version == 2, fmt.Sprintf("the daemon works by version %d, %v", st.Version, err)
@@ -233,9 +234,9 @@ func TestReassignThroughTheCommand(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"A", []string{"--share", "B", task, "77"}, exitFailed, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 leased jobs stay charged to the share that they started under", id)},
-		{"A", []string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: it is in B already; now went 10 leased jobs too\n", id)},
-		{"B", []string{"--share", "B", "--running", task}, exitOK, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
+		{"A", []string{"--share", "B", task, "77"}, fail.Failed, fmt.Sprintf("task %d: A → B: 30 ready jobs\n  not moved: 10 leased jobs stay charged to the share that they started under", id)},
+		{"A", []string{"--share", "B", "--running", task}, fail.OK, fmt.Sprintf("task %d: it is in B already; now went 10 leased jobs too\n", id)},
+		{"B", []string{"--share", "B", "--running", task}, fail.OK, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
 	} {
 		eventually(t, 20*time.Second, func() (bool, string) { // what it says of leases is as of folded
 			var n int
@@ -262,7 +263,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 	late := s.submit("A", 5, 5)
 	s.pull(5)
 	for _, args := range [][]string{{"--share", "B"}, {"--share", "B", "--running"}} {
-		if o := divvy(t, append(append([]string{"task", "reassign"}, args...), fmt.Sprint(late), "--server", s.d.URL())...); o.code != exitOK {
+		if o := divvy(t, append(append([]string{"task", "reassign"}, args...), fmt.Sprint(late), "--server", s.d.URL())...); o.code != fail.OK {
 			t.Errorf("%v: %d %s%s", args, o.code, o.out, o.err)
 		}
 	}
@@ -270,7 +271,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 		held := s.held()
 		return cmp.Equal(held, map[string]int{"B": 5}), fmt.Sprintf("held: %v", held)
 	})
-	if o := divvy(t, "task", "reassign", "--share", "C", task, "--server", s.d.URL()); o.code != exitFailed || !strings.Contains(o.err, `there is no share "C"`) {
+	if o := divvy(t, "task", "reassign", "--share", "C", task, "--server", s.d.URL()); o.code != fail.Failed || !strings.Contains(o.err, `there is no share "C"`) {
 		t.Errorf("%d %s", o.code, o.err)
 	}
 }
@@ -288,7 +289,7 @@ func TestW4RulesOnPastTasks(t *testing.T) {
 	s.must(os.WriteFile(file, []byte(oneToOne+"tags: [{match: {campaign: hello}, share: B}]\n"), 0o600))
 	o := divvy(t, "tags", "test", "--since", "7d", "-f", file, "--server", s.d.URL())
 	for _, want := range []string{"3 tasks of the last 7d with 15 jobs: 3 tasks would go to another share or to none", "no share for:", `campaign is "odd", not "hello"`} {
-		if o.code != exitOK || !strings.Contains(o.out, want) {
+		if o.code != fail.OK || !strings.Contains(o.out, want) {
 			t.Errorf("%q is missing: %d\n%s%s", want, o.code, o.out, o.err)
 		}
 	}
