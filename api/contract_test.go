@@ -1,25 +1,21 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/internal/golden"
+
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
 )
-
-var update = flag.Bool("update", false, "rewrite openapi.json and docs/http-api.md")
 
 // The served document is the committed one.
 func TestDocumentIsCommitted(t *testing.T) {
@@ -28,24 +24,7 @@ func TestDocumentIsCommitted(t *testing.T) {
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/openapi+json" {
 		t.Fatal(w.Code, w.Header())
 	}
-	compareFile(t, "openapi.json", w.Body.Bytes())
-}
-
-func compareFile(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the code says; look at the difference and run: go test ./api -update\n%s", path, cmp.Diff(string(want), string(got)))
-	}
+	golden.Equal(t, "openapi.json", string(w.Body.Bytes()))
 }
 
 // Every route is in the document and every operation of the document has a route.

@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/golden"
 )
 
 // docs/http-api.md is testdata/http-api.md with the parts that the code knows filled in.
@@ -30,7 +31,7 @@ func TestOverviewIsCommitted(t *testing.T) {
 	writeRoutes(&routes, b)
 	writeErrors(&errs)
 	text := strings.NewReplacer("<!-- routes -->\n", routes.String(), "<!-- errors -->\n", errs.String()).Replace(string(frame))
-	compareFile(t, "../docs/http-api.md", []byte(text))
+	golden.Equal(t, "../docs/http-api.md", text)
 }
 
 // docs/access.md is testdata/access.md with the table of rights.
@@ -56,7 +57,7 @@ func TestAccessPageIsCommitted(t *testing.T) {
 		}
 		w.WriteString("\n")
 	}
-	compareFile(t, "../docs/access.md", []byte(strings.Replace(string(frame), "<!-- rights -->\n", w.String(), 1)))
+	golden.Equal(t, "../docs/access.md", strings.Replace(string(frame), "<!-- rights -->\n", w.String(), 1))
 }
 
 func writeRoutes(w *bytes.Buffer, b *bench) {

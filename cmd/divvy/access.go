@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
 )
@@ -34,10 +35,10 @@ func (d *daemon) openAccess(ctx context.Context) error {
 	if err := d.outside.First(); err != nil {
 		return err
 	}
-	if d.cfg.closed() {
+	if d.cfg.Closed() {
 		return nil
 	}
-	if local, err := loopback(d.cfg.Listen); err == nil && !local {
+	if local, err := config.Loopback(d.cfg.Listen); err == nil && !local {
 		d.log.Warn("everybody who reaches this port may do everything: --insecure, and no token is asked for", "listen", d.Addr())
 	}
 	return nil

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // takes checks the arguments of a command: one for each word, which says what it is ("A, the path of a share").

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
@@ -85,7 +86,7 @@ func changes(t *testing.T, cl *client.Client) (want []string) {
 
 // The audit has each change that somebody made, once, with before and after, and nothing else.
 func TestEveryChangeIsAudited(t *testing.T) {
-	d, _ := startDaemon(t, func(c *config) { c.TokenFile = fileWith(t, "0123456789abcdef0123\n") })
+	d, _ := startDaemon(t, func(c *config.Config) { c.TokenFile = fileWith(t, "0123456789abcdef0123\n") })
 	cl, err := client.New(client.Config{URL: d.URL(), Token: "0123456789abcdef0123"})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/bench"
 )
@@ -189,7 +190,7 @@ const longLease = 12 * time.Hour
 // benchDaemon is the daemon with its defaults, but for how long leases last.
 func benchDaemon(log *slog.Logger, pprof string, lease time.Duration) func(context.Context, string) (bench.Served, error) {
 	return func(ctx context.Context, dsn string) (bench.Served, error) {
-		cfg := defaults()
+		cfg := config.Defaults()
 		cfg.Database, cfg.Listen, cfg.Pprof = dsn, "127.0.0.1:0", pprof
 		cfg.LeaseFirst, cfg.LeaseTTL, cfg.LeaseRenew = lease, lease, min(lease/3, cfg.LeaseRenew)
 		d := newDaemon(cfg, log)

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"gopkg.in/yaml.v3"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/golden"
 )
 
 // outcome is what a command line did.
@@ -102,7 +104,7 @@ func TestTables(t *testing.T) {
 			if o.code != fail.OK && name != "apply-dry-run" {
 				t.Fatalf("exit code %d: %s", o.code, o.err)
 			}
-			golden(t, "testdata/golden/"+name+".txt", o.out)
+			golden.Equal(t, "testdata/golden/"+name+".txt", o.out)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
@@ -29,7 +30,7 @@ import (
 
 // daemon is one running divvy. Make it with newDaemon, then Start, and Stop exactly once if Start succeeded.
 type daemon struct {
-	cfg       config
+	cfg       config.Config
 	ephemeral bool // database auto: a cluster of its own that is deleted at the end
 	log       *slog.Logger
 	lines     *logs.Log // behind log; nil: somebody else's, whose levels are not ours to change
@@ -67,7 +68,7 @@ type undoStep struct {
 	do    func(context.Context) error
 }
 
-func newDaemon(cfg config, log *slog.Logger) *daemon {
+func newDaemon(cfg config.Config, log *slog.Logger) *daemon {
 	d := &daemon{cfg: cfg, log: log, registry: newRegistry(), news: loops.NewNews(), pages: web.NewHub(), failed: make(chan error, 1)}
 	d.sql = pg.NewMetrics(d.registry)
 	return d
@@ -166,7 +167,7 @@ func (d *daemon) databaseName() string {
 	if d.db.cluster != nil {
 		return "private cluster"
 	}
-	return hidePassword(d.cfg.Database)
+	return config.HidePassword(d.cfg.Database)
 }
 
 // listen takes the ports before anything runs: a port in use is the first thing to be said, and whoever connects

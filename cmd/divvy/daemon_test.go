@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -33,9 +34,9 @@ func TestMain(m *testing.M) {
 }
 
 // startDaemon starts a daemon on a fresh database and a free port, and stops it at the end of the test.
-func startDaemon(t testing.TB, change func(*config)) (*daemon, *client.Client) {
+func startDaemon(t testing.TB, change func(*config.Config)) (*daemon, *client.Client) {
 	t.Helper()
-	cfg := defaults()
+	cfg := config.Defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
 	cfg.Sample, cfg.Connections = 200*time.Millisecond, 5 // each costs the server a process
 	if change != nil {
@@ -180,17 +181,17 @@ func TestStopAnswersPullsThatWait(t *testing.T) {
 func TestStartFailsLoudly(t *testing.T) {
 	taken, _ := startDaemon(t, nil)
 	for name, c := range map[string]struct {
-		change func(*config)
+		change func(*config.Config)
 		want   string
 	}{
-		"database does not answer": {func(c *config) { c.Database = "postgres://nobody@127.0.0.1:1/none" }, "database does not answer"},
-		"port is taken":            {func(c *config) { c.Listen = taken.Addr() }, "address already in use"},
-		"no such site file":        {func(c *config) { c.Site = "testdata/none.yml" }, "none.yml"},
-		"bad site file":            {func(c *config) { c.Site = "testdata/task.yml" }, "testdata/task.yml:1:1"},
-		"no such token file":       {func(c *config) { c.TokenFile = "testdata/none" }, "token file"},
+		"database does not answer": {func(c *config.Config) { c.Database = "postgres://nobody@127.0.0.1:1/none" }, "database does not answer"},
+		"port is taken":            {func(c *config.Config) { c.Listen = taken.Addr() }, "address already in use"},
+		"no such site file":        {func(c *config.Config) { c.Site = "testdata/none.yml" }, "none.yml"},
+		"bad site file":            {func(c *config.Config) { c.Site = "testdata/task.yml" }, "testdata/task.yml:1:1"},
+		"no such token file":       {func(c *config.Config) { c.TokenFile = "testdata/none" }, "token file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := defaults()
+			cfg := config.Defaults()
 			cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
 			c.change(&cfg)
 			d := newDaemon(cfg, slog.New(slog.DiscardHandler))
@@ -213,7 +214,7 @@ func TestSiteFileIsForTheFirstStartOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"testdata/site.yml", other} {
-		d, cl := startDaemon(t, func(c *config) { c.Database, c.Site = dsn, file })
+		d, cl := startDaemon(t, func(c *config.Config) { c.Database, c.Site = dsn, file })
 		v, err := cl.Site(t.Context())
 		if err != nil || v.Version != 1 || strings.Contains(v.Source, "Other") {
 			t.Errorf("after %s: version %d, %v", file, v.Version, err)
@@ -230,7 +231,7 @@ func TestTokenFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("0123456789abcdef0123\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, cl := startDaemon(t, func(c *config) { c.TokenFile = file })
+	d, cl := startDaemon(t, func(c *config.Config) { c.TokenFile = file })
 	if _, err := cl.Shares(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("without a token: %v", err)
 	}

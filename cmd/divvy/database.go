@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/migrations"
@@ -20,7 +21,7 @@ type database struct {
 }
 
 // openDatabase starts or attaches to the private cluster; with an explicit DSN there is nothing to start.
-func openDatabase(ctx context.Context, cfg config, ephemeral bool, log *slog.Logger) (*database, error) {
+func openDatabase(ctx context.Context, cfg config.Config, ephemeral bool, log *slog.Logger) (*database, error) {
 	if cfg.Database != "auto" {
 		d := &database{dsn: cfg.Database, direct: cfg.DatabaseDirect}
 		if d.direct == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/demo"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -150,8 +151,8 @@ func (f demoFlags) config(c *cli) (cfg demo.Config, err error) {
 }
 
 // daemonConfig is not that of the user's own daemon: neither divvy.yml nor DIVVY_* count.
-func (f demoFlags) daemonConfig() config {
-	cfg := defaults()
+func (f demoFlags) daemonConfig() config.Config {
+	cfg := config.Defaults()
 	cfg.Listen = f.listen
 	cfg.Sample = 150 * time.Millisecond
 	return cfg

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher/link"
 	"github.com/divvyhq/divvy/internal/doctor"
@@ -32,14 +33,14 @@ const lookTimeout = 10 * time.Second
 
 // doctorCommand looks at the database of a site.
 func doctorCommand(c *cli) *cobra.Command {
-	var flags configFlags
+	var flags config.Flags
 	var deep, repair, yes bool
 	cmd := &cobra.Command{Use: "doctor", Short: "Look whether the database and its daemons are well", Args: takes(),
 		Long: `Look at the database as the daemons leave it: clocks, locks, snapshots, dead rows, settings, indexes, partitions, the log and what is made of it. Each check says ok, warn
 or bad, what was found and what to do. It runs beside daemons, and reads what they are started with: give it the same configuration. It changes nothing
 unless --repair and --yes are given. The exit code is 0: all is well, 3: something warns, 4: something is bad; 1: it could not look.`,
 		Example: "  divvy doctor --database postgres://divvy@db/divvy\n  divvy doctor --config /etc/divvy.yml --deep -o json\n  divvy doctor --deep --repair\n  divvy doctor --deep --repair --yes"}
-	flags.bind(cmd.Flags())
+	flags.Bind(cmd.Flags())
 	f := cmd.Flags()
 	f.BoolVar(&deep, "deep", false, "read whole tables too, and the whole log: whether the tables are what it comes to, as far back as it is kept")
 	f.BoolVar(&repair, "repair", false, "say what would be repaired; with --yes, repair it")
@@ -48,7 +49,7 @@ unless --repair and --yes are given. The exit code is 0: all is well, 3: somethi
 		if yes && !repair {
 			return fail.Usagef("--yes says to really repair; add --repair")
 		}
-		cfg, err := flags.load(os.Getenv)
+		cfg, err := flags.Load(os.Getenv)
 		if err != nil {
 			return fail.UsageError{Err: err}
 		}
@@ -66,13 +67,13 @@ unless --repair and --yes are given. The exit code is 0: all is well, 3: somethi
 // examination is what was asked of the doctor.
 type examination struct{ deep, repair, yes bool }
 
-func (c *cli) examine(ctx context.Context, cfg config, db *pgxpool.Pool, e examination) error {
+func (c *cli) examine(ctx context.Context, cfg config.Config, db *pgxpool.Pool, e examination) error {
 	clock, err := daemonClock(cfg)
 	if err != nil {
 		return err
 	}
 	dc := doctor.Config{Direct: db, Site: site.NewStore(site.Config{Pool: db}).At, Clock: clock, Connections: cfg.Connections, Silent: link.Silent,
-		Keep: cfg.keep(), Deep: e.deep, Log: newLog(c.err, cfg).Logger()}
+		Keep: cfg.Keep(), Deep: e.deep, Log: config.NewLog(c.err, cfg).Logger()}
 	if cfg.Database != "auto" && cfg.DatabaseDirect != "" && cfg.DatabaseDirect != cfg.Database {
 		pool, err := pg.Open(ctx, cfg.Database, pg.MaxConns(1), pg.Name("divvy doctor"))
 		if err != nil {
@@ -133,8 +134,8 @@ func writeExamination(w io.Writer, r *doctor.Report, e examination) {
 var errNoDate = errors.New("the answer has no Date")
 
 // daemonClock asks a daemon what time it is: whole seconds, by the head of an answer. Its address is the one that daemons tell each other.
-func daemonClock(cfg config) (func(ctx context.Context, address string) (time.Time, error), error) {
-	trust, err := cfg.trust()
+func daemonClock(cfg config.Config) (func(ctx context.Context, address string) (time.Time, error), error) {
+	trust, err := cfg.Trust()
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/doctor"
 	"github.com/divvyhq/divvy/internal/ownca"
@@ -22,7 +23,7 @@ import (
 // The doctor beside a daemon: what it finds, and its exit code. What it cannot repair stays as it is.
 func TestDoctor(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	_, cl := startDaemon(t, func(c *config) { c.Database = dsn })
+	_, cl := startDaemon(t, func(c *config.Config) { c.Database = dsn })
 	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestDoctorAsksByTLS(t *testing.T) {
 	daemon.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	daemon.StartTLS()
 	defer daemon.Close()
-	clock, err := daemonClock(config{TLSCA: ca.PEM})
+	clock, err := daemonClock(config.Config{TLSCA: ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestDoctorAsksByTLS(t *testing.T) {
 	if off := time.Since(at); err != nil || off.Abs() > 30*time.Second {
 		t.Errorf("%v off, %v", off, err)
 	}
-	if clock, err = daemonClock(config{}); err != nil {
+	if clock, err = daemonClock(config.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := clock(t.Context(), relay.Secure+daemon.Listener.Addr().String()); err == nil {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // everyCommand calls fn with each command that people see.

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	gates "github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/internal/golden"
 )
 
 func TestExplanations(t *testing.T) {
@@ -65,7 +66,7 @@ func TestExplanations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.Reset()
 			write()
-			golden(t, "testdata/golden/"+name+".txt", b.String())
+			golden.Equal(t, "testdata/golden/"+name+".txt", b.String())
 		})
 	}
 }

@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
 
 // loggingDaemon is one whose lines the test reads.
-func loggingDaemon(t *testing.T, change func(*config), with ...func(*daemon)) (*daemon, *client.Client, func() string) {
+func loggingDaemon(t *testing.T, change func(*config.Config), with ...func(*daemon)) (*daemon, *client.Client, func() string) {
 	t.Helper()
-	cfg := defaults()
+	cfg := config.Defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
 	change(&cfg)
 	var mu sync.Mutex
 	var out bytes.Buffer
-	lines := newLog(lockedWriter{&mu, &out}, cfg)
+	lines := config.NewLog(lockedWriter{&mu, &out}, cfg)
 	d := newDaemon(cfg, lines.Logger())
 	d.lines = lines
 	for _, w := range with {
@@ -50,7 +51,7 @@ func loggingDaemon(t *testing.T, change func(*config), with ...func(*daemon)) (*
 
 // divvy log level changes what a running daemon writes, and only of the part that it names.
 func TestLogLevelOfARunningDaemon(t *testing.T) {
-	d, cl, said := loggingDaemon(t, func(c *config) { c.LogFormat = "json" })
+	d, cl, said := loggingDaemon(t, func(c *config.Config) { c.LogFormat = "json" })
 	run := func(args ...string) string {
 		t.Helper()
 		o := divvy(t, append([]string{"log", "level", "--server", d.URL()}, args...)...)
@@ -96,7 +97,7 @@ func TestLogLevelOfARunningDaemon(t *testing.T) {
 
 // What a task is given and what lets somebody in is in no line, at the loudest level, whether all goes well or not.
 func TestLogHasNoSecrets(t *testing.T) {
-	d, cl, said := loggingDaemon(t, func(c *config) {
+	d, cl, said := loggingDaemon(t, func(c *config.Config) {
 		c.LogLevel, c.TokenFile = "debug", fileWith(t, "api-token-S3CRET-01")
 		c.Database = withPassword(c.Database)
 	})

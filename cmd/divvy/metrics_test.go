@@ -9,12 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
 
 // After a task has run, what a daemon exports is as Prometheus wants it, and says what has happened.
 func TestMetricsOfADaemon(t *testing.T) {
-	d, cl := startDaemon(t, func(c *config) { c.ShareMetrics = "queues" })
+	d, cl := startDaemon(t, func(c *config.Config) { c.ShareMetrics = "queues" })
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
@@ -114,7 +115,7 @@ func statements(t *testing.T, d *daemon) {
 // Shares have lines as the configuration says.
 func TestShareMetrics(t *testing.T) {
 	for setting, want := range map[string]int{"none": 0, "top": 1, "all": 1} {
-		d, cl := startDaemon(t, func(c *config) { c.ShareMetrics = setting })
+		d, cl := startDaemon(t, func(c *config.Config) { c.ShareMetrics = setting })
 		step(t, d, "survey")
 		if _, err := cl.Figures(t.Context()); err != nil {
 			t.Fatal(err)

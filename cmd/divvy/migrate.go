@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/migrate"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -20,13 +21,13 @@ import (
 
 // migrateCommand works on the schema by hand; serve does the same as 'up' at its start.
 func migrateCommand(c *cli) *cobra.Command {
-	var flags configFlags
+	var flags config.Flags
 	group := &cobra.Command{Use: "migrate", Short: "Bring the database schema up or down by hand, and take a site to a new database"}
-	flags.bind(group.PersistentFlags())
+	flags.Bind(group.PersistentFlags())
 	does := migrate.Streams{In: c.in, Out: c.out, Err: c.err}
 	with := func(reach reaching, do func(context.Context, *pgxpool.Pool, string) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
-			cfg, err := flags.load(os.Getenv)
+			cfg, err := flags.Load(os.Getenv)
 			if err != nil {
 				return fail.UsageError{Err: err}
 			}
@@ -75,11 +76,11 @@ func migrateDownCommand(do func(*cobra.Command, []string) error) *cobra.Command 
 }
 
 // reaching runs do on a direct connection to the database of a configuration.
-type reaching = func(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error
+type reaching = func(ctx context.Context, cfg config.Config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error
 
 // withDatabase starts the private cluster for that time if need be. It makes none: who looks at a site, or steers it, means
 // one that is there.
-func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error {
+func (c *cli) withDatabase(ctx context.Context, cfg config.Config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error {
 	if cfg.Database == "auto" && !pg.HasCluster(cfg.StateDir) {
 		return fail.Hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.StateDir),
 			"Say --database, --state-dir or --config as the daemon has them; the first start of a daemon makes a private PostgreSQL.")
@@ -88,9 +89,9 @@ func (c *cli) withDatabase(ctx context.Context, cfg config, do func(context.Cont
 }
 
 // withNewDatabase makes the private cluster too, where there is none.
-func (c *cli) withNewDatabase(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) (err error) {
+func (c *cli) withNewDatabase(ctx context.Context, cfg config.Config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) (err error) {
 	cfg.LogLevel = "warn" // the result is what was asked for, not how the server was reached
-	db, err := openDatabase(ctx, cfg, false, newLog(c.err, cfg).Logger())
+	db, err := openDatabase(ctx, cfg, false, config.NewLog(c.err, cfg).Logger())
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -41,7 +42,7 @@ func TestMigrateFromAnOldDatabase(t *testing.T) {
 	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != fail.Failed || !strings.Contains(o.err, "as this one has a site") {
 		t.Errorf("a second time: %+v", o)
 	}
-	d, cl := startDaemon(t, func(c *config) { c.Database, c.Site = to, "" })
+	d, cl := startDaemon(t, func(c *config.Config) { c.Database, c.Site = to, "" })
 	ask := func(args ...string) string {
 		t.Helper()
 		o := divvy(t, append(args, "--server", d.URL())...)

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/browser"
 	"github.com/divvyhq/divvy/internal/pilot"
@@ -23,7 +24,7 @@ import (
 // takes.
 func openDaemon(t *testing.T, work ...generator.Spec) (*daemon, *client.Client, generator.Task) {
 	t.Helper()
-	d, cl := startDaemon(t, func(c *config) { c.LeaseRenew = time.Second }) // pilots soon hear that a job is not wanted
+	d, cl := startDaemon(t, func(c *config.Config) { c.LeaseRenew = time.Second }) // pilots soon hear that a job is not wanted
 	ctx, leave := context.WithCancel(context.Background())
 	gone := make(chan error, 2)
 	for range cap(gone) {

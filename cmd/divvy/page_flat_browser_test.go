@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/browser"
 )
 
@@ -29,7 +30,7 @@ func flatShares(n int) string {
 // Of a thousand shares at the top the page shows those where something goes on, and one more as soon as it gets work; a link
 // shows all. The names in the icicle stay within their slabs.
 func TestBrowserFlatTree(t *testing.T) {
-	d, cl := startDaemon(t, func(c *config) {
+	d, cl := startDaemon(t, func(c *config.Config) {
 		c.Site = filepath.Join(t.TempDir(), "site.yml")
 		if err := os.WriteFile(c.Site, []byte(flatShares(1000)), 0o600); err != nil {
 			t.Fatal(err)

@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/browser"
 )
 
 // A thousand shares are one page. How soon it is painted is logged: the machine may have other work.
 func TestBrowserPaintsManyShares(t *testing.T) {
-	d, cl := startDaemon(t, func(c *config) {
+	d, cl := startDaemon(t, func(c *config.Config) {
 		c.Site = filepath.Join(t.TempDir(), "site.yml")
 		if err := os.WriteFile(c.Site, []byte(manyShares()), 0o600); err != nil {
 			t.Fatal(err)

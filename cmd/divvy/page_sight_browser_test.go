@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/browser"
 )
 
@@ -91,7 +92,7 @@ func TestBrowserContrast(t *testing.T) {
 
 // Of a thousand shares the branches are closed at first; keys open one, a link opens all, and without scripts all are there.
 func TestBrowserClosedBranches(t *testing.T) {
-	d, _ := startDaemon(t, func(c *config) {
+	d, _ := startDaemon(t, func(c *config.Config) {
 		c.Site = filepath.Join(t.TempDir(), "site.yml")
 		if err := os.WriteFile(c.Site, []byte(manyShares()), 0o600); err != nil {
 			t.Fatal(err)
@@ -139,7 +140,7 @@ func TestBrowserLogin(t *testing.T) {
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, _ := startDaemon(t, func(c *config) { c.TokenFile = file })
+	d, _ := startDaemon(t, func(c *config.Config) { c.TokenFile = file })
 	tab := browser.Open(t, browser.Window{Expect: []string{"401", "403"}})
 	tab.Go(d.URL() + "/queues/LOCAL")
 	tab.Sees("#token")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 )
 
 // What BenchmarkOpenPages does.
@@ -104,7 +105,7 @@ func median(of []float64) float64 {
 
 // pagesDaemon is a daemon with many shares and enough jobs in a tenth of them.
 func pagesDaemon(b *testing.B) (*daemon, *client.Client) {
-	d, cl := startDaemon(b, func(c *config) {
+	d, cl := startDaemon(b, func(c *config.Config) {
 		c.Site = filepath.Join(b.TempDir(), "site.yml")
 		if err := os.WriteFile(c.Site, []byte(manyShares()), 0o600); err != nil {
 			b.Fatal(err)

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 )
 
 // BenchmarkPageOfAMillion shows every view of a daemon with a thousand shares, a thousand queues and a million ready jobs, and
 // tells how long views take, and which statements took more than 50 ms.
 func BenchmarkPageOfAMillion(b *testing.B) {
-	d, cl := startDaemon(b, func(c *config) {
+	d, cl := startDaemon(b, func(c *config.Config) {
 		c.Site = filepath.Join(b.TempDir(), "site.yml")
 		if err := os.WriteFile(c.Site, []byte(manySharesWith(1000)), 0o600); err != nil {
 			b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
@@ -46,13 +47,13 @@ func (d *daemon) PandaURL() string {
 // pandaConfig is PanDA's API as the configuration has it.
 func (d *daemon) pandaConfig() (panda.Config, error) {
 	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
-	access := &keys.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.pandaFiles, Read: d.pandaAccess}
+	access := &keys.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.PandaFiles, Read: d.pandaAccess}
 	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.PandaTrf))
 	c.Guard = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })
 	}
 	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
-	if d.cfg.pandaOpen() {
+	if d.cfg.PandaOpen() {
 		d.warnPandaOpen()
 	}
 	if d.cfg.PandaLease < lastWord {
@@ -63,7 +64,7 @@ func (d *daemon) pandaConfig() (panda.Config, error) {
 
 // pandaAccess is who is let in, as the files say it now.
 func (d *daemon) pandaAccess() (*panda.Access, error) {
-	access := &panda.Access{Anyone: d.cfg.pandaOpen(), Operator: api.Steers(d.book)}
+	access := &panda.Access{Anyone: d.cfg.PandaOpen(), Operator: api.Steers(d.book)}
 	return access, errors.Join(
 		readCredentials("panda_tokens", d.cfg.PandaTokens, panda.ReadTokens, &access.Tokens),
 		readCredentials("panda_users", d.cfg.PandaUsers, panda.ReadUsers, &access.Users),
@@ -77,7 +78,7 @@ func (d *daemon) warnPandaOpen() {
 	if d.cfg.PandaListen != "" {
 		key, addr = "panda_listen", d.cfg.PandaListen
 	}
-	if local, err := loopback(addr); err == nil && !local {
+	if local, err := config.Loopback(addr); err == nil && !local {
 		d.log.Warn("everybody who reaches this port may take jobs, report on them and steer tasks by PanDA's calls: "+
 			pick(d.cfg.PandaAnonymous, "panda_anonymous", "insecure, and no credentials"), key, addr)
 	}

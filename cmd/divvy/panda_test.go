@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -69,7 +70,7 @@ func TestPandaOnLoopback(t *testing.T) {
 func TestPandaApart(t *testing.T) {
 	ca := ownca.New(t, "grid")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
-	d, _ := startDaemon(t, func(c *config) {
+	d, _ := startDaemon(t, func(c *config.Config) {
 		c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, ca.PEM
 		c.PandaUsers = fileWith(t, `"/DC=org/DC=grid/CN=Robot: (\w+)" $1`)
 		c.PandaTokens = fileWith(t, "cern cern-token-0123456789")
@@ -114,26 +115,26 @@ func TestPandaApart(t *testing.T) {
 // Being open to other hosts is said aloud, and only then; so is a lease that ends before a pilot's last word.
 func TestPandaOpenWarning(t *testing.T) {
 	for _, c := range []struct {
-		change func(*config)
+		change func(*config.Config)
 		want   string
 	}{
-		{func(c *config) { c.PandaListen = "127.0.0.1:0" }, ""},
-		{func(c *config) { c.PandaListen, c.PandaAnonymous = "127.0.0.1:0", true }, ""},
-		{func(c *config) { c.PandaListen, c.PandaAnonymous = "0.0.0.0:0", true }, "panda_anonymous\" panda_listen=0.0.0.0:0"},
-		{func(c *config) { c.Listen, c.Insecure = "0.0.0.0:0", true }, "insecure, and no credentials\" listen=0.0.0.0:0"},
-		{func(c *config) {
+		{func(c *config.Config) { c.PandaListen = "127.0.0.1:0" }, ""},
+		{func(c *config.Config) { c.PandaListen, c.PandaAnonymous = "127.0.0.1:0", true }, ""},
+		{func(c *config.Config) { c.PandaListen, c.PandaAnonymous = "0.0.0.0:0", true }, "panda_anonymous\" panda_listen=0.0.0.0:0"},
+		{func(c *config.Config) { c.Listen, c.Insecure = "0.0.0.0:0", true }, "insecure, and no credentials\" listen=0.0.0.0:0"},
+		{func(c *config.Config) {
 			c.Listen, c.Insecure, c.PandaTokens = "0.0.0.0:0", true, fileWith(t, "cern cern-token-0123456789")
 		}, ""},
-		{func(c *config) {
+		{func(c *config.Config) {
 			c.PandaListen, c.PandaIssuers = "0.0.0.0:0", fileWith(t, "https://iam.example.org/ divvy atlas")
 		}, ""},
-		{func(c *config) { c.PandaLease = 179 * time.Second }, "such jobs count as lost\" panda_lease=2m59s least=3m0s"},
-		{func(c *config) { c.PandaLease = 3 * time.Minute }, ""},
+		{func(c *config.Config) { c.PandaLease = 179 * time.Second }, "such jobs count as lost\" panda_lease=2m59s least=3m0s"},
+		{func(c *config.Config) { c.PandaLease = 3 * time.Minute }, ""},
 	} {
-		cfg := defaults()
+		cfg := config.Defaults()
 		cfg.Listen = "127.0.0.1:0"
 		c.change(&cfg)
-		if err := cfg.validate(); err != nil {
+		if err := cfg.Validate(); err != nil {
 			t.Error(err)
 		}
 		var log bytes.Buffer
@@ -150,20 +151,20 @@ func TestPandaOpenWarning(t *testing.T) {
 // What is wrong with the files is said at the start, with the key that names them.
 func TestPandaFiles(t *testing.T) {
 	cert, key := ownca.New(t, "grid").Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
-	for want, change := range map[string]func(*config){
-		"panda_tokens: open /nonexistent":                     func(c *config) { c.PandaTokens = "/nonexistent" },
-		":1: a token has at least 16":                         func(c *config) { c.PandaTokens = fileWith(t, "cern short") },
-		"panda_users: ":                                       func(c *config) { c.PandaUsers = fileWith(t, "") },
-		":2: issuer \"http://iam.example\" is not an address": func(c *config) { c.PandaIssuers = fileWith(t, "# ours\nhttp://iam.example divvy atlas") },
-		"panda_listen: certificate ":                          func(c *config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
-		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config) {
+	for want, change := range map[string]func(*config.Config){
+		"panda_tokens: open /nonexistent":                     func(c *config.Config) { c.PandaTokens = "/nonexistent" },
+		":1: a token has at least 16":                         func(c *config.Config) { c.PandaTokens = fileWith(t, "cern short") },
+		"panda_users: ":                                       func(c *config.Config) { c.PandaUsers = fileWith(t, "") },
+		":2: issuer \"http://iam.example\" is not an address": func(c *config.Config) { c.PandaIssuers = fileWith(t, "# ours\nhttp://iam.example divvy atlas") },
+		"panda_listen: certificate ":                          func(c *config.Config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
+		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config.Config) {
 			c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
 		},
-		"panda_transforms: stat /nonexistent": func(c *config) { c.PandaTrf = "/nonexistent" },
-		"is not a folder":                     func(c *config) { c.PandaTrf = fileWith(t, "") },
-		"panda_listen: listen tcp":            func(c *config) { c.PandaListen = "192.0.2.1:1" },
+		"panda_transforms: stat /nonexistent": func(c *config.Config) { c.PandaTrf = "/nonexistent" },
+		"is not a folder":                     func(c *config.Config) { c.PandaTrf = fileWith(t, "") },
+		"panda_listen: listen tcp":            func(c *config.Config) { c.PandaListen = "192.0.2.1:1" },
 	} {
-		cfg := defaults()
+		cfg := config.Defaults()
 		cfg.Database, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
 		change(&cfg)
 		err := newDaemon(cfg, slog.New(slog.DiscardHandler)).Start(t.Context())
@@ -175,7 +176,7 @@ func TestPandaFiles(t *testing.T) {
 
 // What lets somebody in is in no log, at any level, whether it is good or not.
 func TestPandaLogsNoSecrets(t *testing.T) {
-	cfg := defaults()
+	cfg := config.Defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
 	cfg.PandaTokens, cfg.PandaIssuers = fileWith(t, "cern cern-token-0123456789"), fileWith(t, "http://127.0.0.1:1/ divvy atlas")
 	var mu sync.Mutex

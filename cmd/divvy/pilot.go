@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pilot"
@@ -108,7 +109,7 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 	cfg := f.Config
 	cfg.Client, cfg.Guard, cfg.Alone = cl, []string{self, "pilot", "--guard"}, true
 	cfg.WalltimeS = int64(f.walltime / time.Second)
-	cfg.Log = newLog(c.err, config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
+	cfg.Log = config.NewLog(c.err, config.Config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
 	kill, quit := secondSignal(cfg.Log)
 	defer quit()
 	cfg.Kill = kill

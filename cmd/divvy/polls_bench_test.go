@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // BenchmarkLongPolls tells what pulls that wait take of the daemon's memory: run it with -benchtime 100000x. They come by pipes within this
 // process, so that no more files are open than usual; what the kernel keeps of a connection is not in it, what both ends of a pipe are is.
 func BenchmarkLongPolls(b *testing.B) {
-	cfg := defaults()
+	cfg := config.Defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(b), "127.0.0.1:0", "testdata/site.yml"
 	d := newDaemon(cfg, slog.New(slog.DiscardHandler))
 	if err := d.Start(b.Context()); err != nil {

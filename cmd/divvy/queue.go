@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -148,7 +149,7 @@ func seconds(s int64) string {
 	if s == 0 {
 		return "-"
 	}
-	return shortDuration(time.Duration(s) * time.Second)
+	return config.ShortDuration(time.Duration(s) * time.Second)
 }
 
 // labels prints key=value pairs in the order of the keys.

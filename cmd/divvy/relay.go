@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"fmt"
 	"net"
 	"os"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/link"
-	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
@@ -23,7 +20,7 @@ type company struct {
 
 // openLinks makes this daemon known to the others on its database, and prepares the ways to them.
 func (d *daemon) openLinks(ctx context.Context) (err error) {
-	trust := d.cfg.freshTrust()
+	trust := d.cfg.FreshTrust()
 	trust.Log = d.part("relay")
 	if err := trust.First(); err != nil {
 		return err
@@ -41,24 +38,6 @@ func (d *daemon) openLinks(ctx context.Context) (err error) {
 	d.company.leave = make(chan struct{})
 	d.onStop("relay", time.Second, func(context.Context) error { close(d.company.leave); return nil })
 	return nil
-}
-
-// trust is what certificates of other daemons must be, as daemons and divvy doctor ask for it.
-func (c config) trust() (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.TLSPeerName}
-	if c.TLSCA == "" {
-		return t, nil
-	}
-	var err error
-	if t.RootCAs, err = keys.ReadCAs(c.TLSCA); err != nil {
-		return nil, fmt.Errorf("tls_ca: %w", err)
-	}
-	return t, nil
-}
-
-// freshTrust is trust that follows the files of tls_ca.
-func (c config) freshTrust() *keys.Fresh[*tls.Config] {
-	return &keys.Fresh[*tls.Config]{Name: "tls_ca", Read: c.trust, Files: func() []string { return keys.FilesOf(c.TLSCA) }}
 }
 
 // advertised is where other daemons reach this one.

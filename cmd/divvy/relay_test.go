@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -17,7 +18,7 @@ func together(t *testing.T, n int) (ds []*daemon, cls []*client.Client) {
 	t.Helper()
 	dsn := pgtest.DSN(t)
 	for i := range n {
-		d, cl := startDaemon(t, func(c *config) {
+		d, cl := startDaemon(t, func(c *config.Config) {
 			c.Database = dsn
 			if i > 0 {
 				c.Generators = 0
@@ -111,7 +112,7 @@ func TestOneDecides(t *testing.T) {
 		return ds[1].dispatcher.Leads() != ds[2].dispatcher.Leads(), "nobody leads, or two do"
 	})
 	// Nobody generates any more: a daemon that does comes last, and does not lead.
-	_, cl := startDaemon(t, func(c *config) { c.Database = ds[1].cfg.Database })
+	_, cl := startDaemon(t, func(c *config.Config) { c.Database = ds[1].cfg.Database })
 	if _, err := cl.Submit(t.Context(), hello(1), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +145,8 @@ func TestPilotsFindTheLeader(t *testing.T) {
 // A daemon that others cannot call is served all the same: it calls them.
 func TestUnreachableLeader(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	_, far := startDaemon(t, func(c *config) { c.Database, c.Advertise = dsn, "127.0.0.1:1" })
-	d, near := startDaemon(t, func(c *config) { c.Database = dsn })
+	_, far := startDaemon(t, func(c *config.Config) { c.Database, c.Advertise = dsn, "127.0.0.1:1" })
+	d, near := startDaemon(t, func(c *config.Config) { c.Database = dsn })
 	if d.dispatcher.Leads() {
 		t.Error("two lead")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/golden"
 )
 
 func TestResourceTables(t *testing.T) {
@@ -35,7 +36,7 @@ func TestResourceTables(t *testing.T) {
 			if o.code != fail.OK {
 				t.Fatalf("exit code %d: %s", o.code, o.err)
 			}
-			golden(t, "testdata/golden/"+name+".txt", o.out)
+			golden.Equal(t, "testdata/golden/"+name+".txt", o.out)
 		})
 	}
 }

@@ -8,9 +8,10 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // run executes one command line and returns its exit code.

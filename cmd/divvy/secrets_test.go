@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
@@ -35,7 +36,7 @@ func secretive() generator.Spec {
 // report, decision or audit says it, whether the job fails, is killed, or was refused.
 func TestSecretsOfJobsStayInside(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
-	d, cl, said := loggingDaemon(t, func(c *config) { c.LogLevel, c.LogPerSecond = "debug", 0 },
+	d, cl, said := loggingDaemon(t, func(c *config.Config) { c.LogLevel, c.LogPerSecond = "debug", 0 },
 		func(d *daemon) { d.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) })
 	task, err := cl.Submit(t.Context(), secretive(), "")
 	if err != nil {

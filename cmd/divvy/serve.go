@@ -7,13 +7,15 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/cmd/divvy/config"
+	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // serveCommand runs the daemon until SIGTERM or SIGINT.
 func serveCommand(c *cli) *cobra.Command {
-	var flags configFlags
+	var flags config.Flags
 	var printOnly bool
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -25,26 +27,26 @@ environment, that over the file of --config; see docs/configuration.md.`,
 		Example: "  divvy serve\n  divvy serve --site deploy/site.example.yml\n  divvy serve --database postgres://divvy@db/divvy --listen 0.0.0.0:8470 --token-file /etc/divvy/token",
 		Args:    takes(),
 	}
-	flags.bind(cmd.Flags())
+	flags.Bind(cmd.Flags())
 	cmd.Flags().BoolVar(&printOnly, "print-config", false, "print the configuration that results, and start nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if c.tokenFile != "" {
-			flags.said["token_file"] = c.tokenFile
+			flags.Said["token_file"] = c.tokenFile
 		}
-		cfg, err := flags.load(os.Getenv)
+		cfg, err := flags.Load(os.Getenv)
 		if err != nil {
 			return fail.UsageError{Err: err}
 		}
 		if printOnly {
-			return printConfig(c.out, cfg)
+			return config.Print(c.out, cfg)
 		}
 		return c.serve(cmd.Context(), cfg)
 	}
 	return cmd
 }
 
-func (c *cli) serve(ctx context.Context, cfg config) error {
-	lines := newLog(c.err, cfg)
+func (c *cli) serve(ctx context.Context, cfg config.Config) error {
+	lines := config.NewLog(c.err, cfg)
 	log := lines.Logger()
 	d := newDaemon(cfg, log)
 	d.lines = lines

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -23,7 +24,7 @@ import (
 type replayFlags struct {
 	since, until, site string
 	list               int
-	config             configFlags
+	config             config.Flags
 }
 
 func simReplayCommand(c *cli) *cobra.Command {
@@ -47,7 +48,7 @@ Nothing is written; the daemon may be running. docs/replay.md has what is kept, 
 	fl.StringVar(&f.site, "site", "", "site file to decide by (default: the version that was in force)")
 	_ = cmd.MarkFlagFilename("site", "yml", "yaml")
 	var all pflag.FlagSet
-	f.config.bind(&all)
+	f.config.Bind(&all)
 	for _, name := range []string{"config", "database", "database-direct", "state-dir", "local-wait", "gang-hold"} { // the rest is a daemon's
 		fl.AddFlag(all.Lookup(name))
 	}
@@ -70,7 +71,7 @@ func (c *cli) simReplay(ctx context.Context, f *replayFlags) error {
 	case f.list < 0:
 		return fail.Usagef("--list %d is negative; 0 lists none", f.list)
 	}
-	cfg, err := f.config.load(os.Getenv)
+	cfg, err := f.config.Load(os.Getenv)
 	if err != nil {
 		return fail.UsageError{Err: err}
 	}

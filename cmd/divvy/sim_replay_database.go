@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -14,7 +15,7 @@ import (
 const whichRecords = "--database, --state-dir and --config are those of the daemon whose decisions are replayed."
 
 // withRecords runs do on connections to the database of a daemon on which the server refuses to write.
-func (c *cli) withRecords(ctx context.Context, cfg config, do func(context.Context, *pgxpool.Pool) error) error {
+func (c *cli) withRecords(ctx context.Context, cfg config.Config, do func(context.Context, *pgxpool.Pool) error) error {
 	err := c.withDatabase(ctx, cfg, do, pg.Name("divvy replay"), pg.ReadOnly())
 	switch pg.Code(err) {
 	case pg.CodeUndefinedTable, pg.CodeUndefinedColumn:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -15,7 +16,7 @@ import (
 
 // The server refuses what a replay would write, and says whose the connections are.
 func TestReplayOnlyReads(t *testing.T) {
-	cfg := defaults()
+	cfg := config.Defaults()
 	cfg.Database = pgtest.DSN(t)
 	c := &cli{streams: streams{out: testLog{t}, err: testLog{t}}}
 	err := c.withRecords(t.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/golden"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -31,7 +32,7 @@ func TestSimTables(t *testing.T) {
 			if o.code != fail.OK || o.err != "" {
 				t.Fatalf("exit code %d: %s", o.code, o.err)
 			}
-			golden(t, "testdata/golden/"+name+".txt", o.out)
+			golden.Equal(t, "testdata/golden/"+name+".txt", o.out)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/internal/golden"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,8 +21,8 @@ func TestWriteStock(t *testing.T) {
 			{Queue: "BNL", State: shares.Drain, Reason: "queue is draining"}}}}
 	var b bytes.Buffer
 	writeStock(&b, all, false)
-	golden(t, "testdata/golden/stock.txt", b.String())
+	golden.Equal(t, "testdata/golden/stock.txt", b.String())
 	b.Reset()
 	writeKinds(&b, kinds)
-	golden(t, "testdata/golden/task-queues.txt", b.String())
+	golden.Equal(t, "testdata/golden/task-queues.txt", b.String())
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -71,7 +72,7 @@ func TestSupervised(t *testing.T) {
 
 // A daemon answers itself by TLS too, whatever name its certificate is for, and no longer when its port is closed.
 func TestAlive(t *testing.T) {
-	d, _ := startDaemon(t, func(c *config) {
+	d, _ := startDaemon(t, func(c *config.Config) {
 		c.TLSCert, c.TLSKey = ownca.New(t, "hosts").Issue(t, time.Now().Add(time.Hour), ownca.Person("elsewhere")...)
 	})
 	if err := d.alive(t.Context()); err != nil || !strings.HasPrefix(d.URL(), "https://") {

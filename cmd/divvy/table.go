@@ -9,6 +9,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 )
 
 // grid is a table without lines: columns two spaces apart, as in most command lines. A header that starts
@@ -111,7 +113,7 @@ func age(now, t time.Time) string {
 	case d < time.Minute:
 		return d.Truncate(time.Second).String()
 	case d < 24*time.Hour:
-		return shortDuration(d.Truncate(time.Minute))
+		return config.ShortDuration(d.Truncate(time.Minute))
 	}
 	days := int(d / (24 * time.Hour))
 	hours := int(d/time.Hour) % 24

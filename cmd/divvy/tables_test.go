@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/golden"
 )
 
 // Tables that show ages, at a fixed now.
@@ -74,7 +75,7 @@ func TestTablesWithAges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.Reset()
 			write()
-			golden(t, "testdata/golden/"+name+".txt", b.String())
+			golden.Equal(t, "testdata/golden/"+name+".txt", b.String())
 		})
 	}
 }

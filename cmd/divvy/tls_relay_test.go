@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -20,8 +21,8 @@ func TestHandOnOverTLS(t *testing.T) {
 	ca, people := ownca.New(t, "hosts"), ownca.New(t, "people")
 	dsn, token := pgtest.DSN(t), "token-of-the-file-0123456789"
 	roles := fileWith(t, `"/DC=org/DC=grid/CN=pilot" pilot queue:LOCAL`)
-	start := func(change func(*config)) *daemon {
-		d, _ := startDaemon(t, func(c *config) {
+	start := func(change func(*config.Config)) *daemon {
+		d, _ := startDaemon(t, func(c *config.Config) {
 			c.Database, c.TLSCA, c.TLSPeerName, c.TokenFile = dsn, ca.PEM, "divvy.example", fileWith(t, token)
 			c.TLSCert, c.TLSKey = ca.IssueNames(t, "divvy.example", "divvy")
 			c.TLSClientCA, c.TLSRoles = people.PEM, roles
@@ -72,15 +73,15 @@ func TestHandOnOverTLS(t *testing.T) {
 		t.Errorf("a queue that is not the pilot's: %v", err)
 	}
 
-	for name, change := range map[string]func(*config){
-		"the name of the address": func(c *config) { c.TLSPeerName = "" },
-		"another name":            func(c *config) { c.TLSPeerName = "divvy.example.org" },
-		"another CA":              func(c *config) { c.TLSCA = people.PEM },
+	for name, change := range map[string]func(*config.Config){
+		"the name of the address": func(c *config.Config) { c.TLSPeerName = "" },
+		"another name":            func(c *config.Config) { c.TLSPeerName = "divvy.example.org" },
+		"another CA":              func(c *config.Config) { c.TLSCA = people.PEM },
 	} {
-		var c config
+		var c config.Config
 		c.TLSCA, c.TLSPeerName = ca.PEM, "divvy.example"
 		change(&c)
-		trust, err := c.trust()
+		trust, err := c.Trust()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestHandOnOverTLS(t *testing.T) {
 // The CAs of other daemons are renewed while this one runs.
 func TestTrustFollowsItsFile(t *testing.T) {
 	old, renewed := ownca.New(t, "old"), ownca.New(t, "renewed")
-	trust := config{TLSCA: old.PEM}.freshTrust()
+	trust := config.Config{TLSCA: old.PEM}.FreshTrust()
 	trust.Every = 1
 	if err := trust.First(); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -52,7 +53,7 @@ func TestTLSAndCredentialsOfOthers(t *testing.T) {
 	cert, key := hosts.Issue(t, hour, ownca.Person("host")...)
 	issuer := ownca.NewIssuer(t)
 	const fileToken = "token-of-the-file-0123456789"
-	d, _ := startDaemon(t, func(c *config) {
+	d, _ := startDaemon(t, func(c *config.Config) {
 		c.TLSCert, c.TLSKey, c.TLSClientCA, c.TokenFile = cert, key, people.PEM, fileWith(t, fileToken)
 		c.TLSRoles = fileWith(t, `"/DC=org/DC=grid/CN=pilot" pilot queue:LOCAL`+"\n"+`"/DC=org/DC=grid/CN=ops" operator`)
 		c.Issuers = fileWith(t, issuer.URL+" divvy groups=/atlas reader")
@@ -97,7 +98,7 @@ func TestTLSAndCredentialsOfOthers(t *testing.T) {
 func TestCommandsWithTLS(t *testing.T) {
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("ops")...)
-	d, _ := startDaemon(t, func(c *config) {
+	d, _ := startDaemon(t, func(c *config.Config) {
 		c.TLSCert, c.TLSKey, c.TLSClientCA, c.TLSRoles = cert, key, ca.PEM, fileWith(t, `"/DC=org/DC=grid/CN=ops" operator`)
 	})
 	for _, c := range []struct {
@@ -123,15 +124,15 @@ func TestCommandsWithTLS(t *testing.T) {
 func TestFilesOfCredentials(t *testing.T) {
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("host")...)
-	for want, change := range map[string]func(*config){
-		"listen: certificate ":         func(c *config) { c.TLSCert, c.TLSKey = cert, cert },
-		"tls_ca: stat /nonexistent":    func(c *config) { c.TLSCA = "/nonexistent" },
-		":2: role is \"boss\"":         func(c *config) { c.TLSRoles = fileWith(t, "# ours\n\"/CN=x\" boss") },
-		"tls_roles: open /nonexistent": func(c *config) { c.TLSRoles = "/nonexistent" },
-		":1: expected an issuer":       func(c *config) { c.Issuers = fileWith(t, "https://iam.example.org/ divvy") },
-		"listen: client CAs: ":         func(c *config) { c.TLSCert, c.TLSKey, c.TLSClientCA = cert, key, key },
+	for want, change := range map[string]func(*config.Config){
+		"listen: certificate ":         func(c *config.Config) { c.TLSCert, c.TLSKey = cert, cert },
+		"tls_ca: stat /nonexistent":    func(c *config.Config) { c.TLSCA = "/nonexistent" },
+		":2: role is \"boss\"":         func(c *config.Config) { c.TLSRoles = fileWith(t, "# ours\n\"/CN=x\" boss") },
+		"tls_roles: open /nonexistent": func(c *config.Config) { c.TLSRoles = "/nonexistent" },
+		":1: expected an issuer":       func(c *config.Config) { c.Issuers = fileWith(t, "https://iam.example.org/ divvy") },
+		"listen: client CAs: ":         func(c *config.Config) { c.TLSCert, c.TLSKey, c.TLSClientCA = cert, key, key },
 	} {
-		cfg := defaults()
+		cfg := config.Defaults()
 		cfg.Database, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
 		change(&cfg)
 		err := newDaemon(cfg, slog.New(slog.DiscardHandler)).Start(t.Context())
@@ -145,25 +146,25 @@ func TestFilesOfCredentials(t *testing.T) {
 func TestNothingOpenByDefault(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0"} {
 		for name, c := range map[string]struct {
-			change func(*config)
+			change func(*config.Config)
 			ok     bool
 		}{
-			"native":                         {func(c *config) { c.Listen = addr }, false},
-			"native, TLS":                    {func(c *config) { c.Listen, c.TLSCert, c.TLSKey = addr, "c", "k" }, false},
-			"native, told":                   {func(c *config) { c.Listen, c.Insecure = addr, true }, true},
-			"native, tokens":                 {func(c *config) { c.Listen, c.RequireToken = addr, true }, true},
-			"native, issuers":                {func(c *config) { c.Listen, c.Issuers = addr, "f" }, true},
-			"native, open by PanDA's tokens": {func(c *config) { c.Listen, c.PandaTokens = addr, "f" }, false},
-			"PanDA":                          {func(c *config) { c.PandaListen = addr }, false},
-			"PanDA, told for the native one": {func(c *config) { c.PandaListen, c.Insecure = addr, true }, false},
-			"PanDA, told":                    {func(c *config) { c.PandaListen, c.PandaAnonymous = addr, true }, true},
-			"PanDA, tokens":                  {func(c *config) { c.PandaListen, c.PandaTokens = addr, "f" }, true},
-			"profiles":                       {func(c *config) { c.Pprof = addr }, false},
-			"profiles, told":                 {func(c *config) { c.Pprof, c.Insecure = addr, true }, false},
+			"native":                         {func(c *config.Config) { c.Listen = addr }, false},
+			"native, TLS":                    {func(c *config.Config) { c.Listen, c.TLSCert, c.TLSKey = addr, "c", "k" }, false},
+			"native, told":                   {func(c *config.Config) { c.Listen, c.Insecure = addr, true }, true},
+			"native, tokens":                 {func(c *config.Config) { c.Listen, c.RequireToken = addr, true }, true},
+			"native, issuers":                {func(c *config.Config) { c.Listen, c.Issuers = addr, "f" }, true},
+			"native, open by PanDA's tokens": {func(c *config.Config) { c.Listen, c.PandaTokens = addr, "f" }, false},
+			"PanDA":                          {func(c *config.Config) { c.PandaListen = addr }, false},
+			"PanDA, told for the native one": {func(c *config.Config) { c.PandaListen, c.Insecure = addr, true }, false},
+			"PanDA, told":                    {func(c *config.Config) { c.PandaListen, c.PandaAnonymous = addr, true }, true},
+			"PanDA, tokens":                  {func(c *config.Config) { c.PandaListen, c.PandaTokens = addr, "f" }, true},
+			"profiles":                       {func(c *config.Config) { c.Pprof = addr }, false},
+			"profiles, told":                 {func(c *config.Config) { c.Pprof, c.Insecure = addr, true }, false},
 		} {
-			cfg := defaults()
+			cfg := config.Defaults()
 			c.change(&cfg)
-			if err := cfg.validate(); (err == nil) != c.ok {
+			if err := cfg.Validate(); (err == nil) != c.ok {
 				t.Errorf("%s at %s: %v", name, addr, err)
 			} else if err != nil && !strings.Contains(err.Error(), addr) {
 				t.Errorf("%s: %v does not name the address", name, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -57,21 +58,21 @@ func tokenCommand(c *cli) *cobra.Command {
 	group := &cobra.Command{Use: "token", Aliases: []string{"tokens"}, Short: "Tokens: who may do what",
 		Long: `Make, list and revoke tokens of the API. A daemon that was started with --require-token or --token-file asks for one with every request.
 Without a daemon, or for the first token, --database works on the database itself.`}
-	flags := configFlags{said: map[string]string{}}
+	flags := config.Flags{Said: map[string]string{}}
 	group.PersistentFlags().Func("database", "work on this database without a daemon: a DSN, or auto for the private PostgreSQL", func(v string) error {
-		flags.said["database"] = v
+		flags.Said["database"] = v
 		return nil
 	})
 	group.PersistentFlags().Func("state-dir", "with --database auto: folder of the private PostgreSQL", func(v string) error {
-		flags.said["state_dir"] = v
+		flags.Said["state_dir"] = v
 		return nil
 	})
 	with := func(do func(context.Context, tokenStore, []string) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
-			if flags.said["database"] == "" {
+			if flags.Said["database"] == "" {
 				return c.withClient(func(ctx context.Context, cl *client.Client, args []string) error { return do(ctx, cl, args) })(cmd, args)
 			}
-			cfg, err := flags.load(os.Getenv)
+			cfg, err := flags.Load(os.Getenv)
 			if err != nil {
 				return fail.UsageError{Err: err}
 			}

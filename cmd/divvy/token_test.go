@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -27,7 +28,7 @@ func TestTokensOfADaemon(t *testing.T) {
 	if err := os.WriteFile(file, []byte(made.out), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, nobody := startDaemon(t, func(c *config) { c.Database, c.RequireToken = dsn, true })
+	d, nobody := startDaemon(t, func(c *config.Config) { c.Database, c.RequireToken = dsn, true })
 	if _, err := nobody.Shares(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("without a token: %v", err)
 	}
@@ -96,7 +97,7 @@ func TestRevokeEndsWhatIsOpen(t *testing.T) {
 	if err := os.WriteFile(file, []byte("root-token-0123456789\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, _ := startDaemon(t, func(c *config) { c.TokenFile = file })
+	d, _ := startDaemon(t, func(c *config.Config) { c.TokenFile = file })
 	token := func(name, role string) string {
 		m, err := d.tokens.Create(t.Context(), access.New{Name: name, Role: access.Role(role), By: "test"})
 		if err != nil {
@@ -193,17 +194,17 @@ func TestBadTokens(t *testing.T) {
 // Beyond this host a daemon that asks for nothing starts only when told so.
 func TestOpenBeyondLoopbackIsRefused(t *testing.T) {
 	for _, c := range []struct {
-		change func(*config)
+		change func(*config.Config)
 		ok     bool
 	}{
-		{func(*config) {}, false}, {func(c *config) { c.Insecure = true }, true}, {func(c *config) { c.RequireToken = true }, true},
-		{func(c *config) { c.TokenFile = "x" }, true}, {func(c *config) { c.Listen = "127.0.0.1:0" }, true}, {func(c *config) { c.Listen = ":8470" }, false},
-		{func(c *config) { c.Listen = "[::]:8470" }, false},
+		{func(*config.Config) {}, false}, {func(c *config.Config) { c.Insecure = true }, true}, {func(c *config.Config) { c.RequireToken = true }, true},
+		{func(c *config.Config) { c.TokenFile = "x" }, true}, {func(c *config.Config) { c.Listen = "127.0.0.1:0" }, true}, {func(c *config.Config) { c.Listen = ":8470" }, false},
+		{func(c *config.Config) { c.Listen = "[::]:8470" }, false},
 	} {
-		cfg := defaults()
+		cfg := config.Defaults()
 		cfg.Listen = "0.0.0.0:8470"
 		c.change(&cfg)
-		if err := cfg.validate(); (err == nil) != c.ok {
+		if err := cfg.Validate(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}

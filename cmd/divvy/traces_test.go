@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -57,9 +58,9 @@ func TestTraceFromPullToCommit(t *testing.T) {
 }
 
 // tracedDaemon is a daemon that with and change have prepared.
-func tracedDaemon(t *testing.T, with func(*daemon), change func(*config)) (*daemon, *client.Client) {
+func tracedDaemon(t *testing.T, with func(*daemon), change func(*config.Config)) (*daemon, *client.Client) {
 	t.Helper()
-	cfg := defaults()
+	cfg := config.Defaults()
 	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
 	if change != nil {
 		change(&cfg)
@@ -102,7 +103,7 @@ func TestTracesGoOut(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	defer collector.Close()
-	d, cl := tracedDaemon(t, nil, func(c *config) { c.Traces, c.TraceOneIn = collector.URL, 1 })
+	d, cl := tracedDaemon(t, nil, func(c *config.Config) { c.Traces, c.TraceOneIn = collector.URL, 1 })
 	if _, err := cl.Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -26,7 +27,7 @@ type stage struct {
 
 func newStage(t *testing.T, site string) *stage {
 	t.Helper()
-	d, cl := startDaemon(t, func(c *config) {
+	d, cl := startDaemon(t, func(c *config.Config) {
 		c.Site = filepath.Join(t.TempDir(), "site.yml")
 		if err := os.WriteFile(c.Site, []byte(site), 0o600); err != nil {
 			t.Fatal(err)

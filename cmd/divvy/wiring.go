@@ -17,11 +17,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
-	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/logs"
@@ -118,14 +118,9 @@ func (d *daemon) openDispatcher(ctx context.Context) (err error) {
 		RenewEvery: d.cfg.LeaseRenew,
 		Machine:    machine.Config{LocalWait: d.cfg.LocalWait, GangHold: d.cfg.GangHold, Making: d.cfg.MakingWait},
 		News:       d.news.Tell,
-		Keep:       d.cfg.keep(), Sample: d.cfg.Sample, Metrics: d.registry, ShareMetrics: shareMetrics[d.cfg.ShareMetrics],
+		Keep:       d.cfg.Keep(), Sample: d.cfg.Sample, Metrics: d.registry, ShareMetrics: config.ShareMetrics[d.cfg.ShareMetrics],
 	})
 	return err
-}
-
-// keep is for how long things are kept.
-func (c config) keep() upkeep.Keep {
-	return upkeep.Keep{Log: c.KeepDecisions, History: c.KeepHistory, Samples: c.KeepSamples, Hours: c.KeepUsageHours, Days: c.KeepUsageDays}
 }
 
 func (d *daemon) openGenerator(context.Context) error {
@@ -175,7 +170,7 @@ func (d *daemon) serve(context.Context) error {
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
-		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
+		Registry: d.registry, Log: d.part("api"), Levels: d.levels(), Tracer: d.tracing.tracer(), Book: d.book, Closed: d.cfg.Closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.panda != nil,
 		Relay: &api.Relay{
 			Serve: func(questions relay.Handler) http.Handler { return d.company.links.Handler(d.company.leave, questions) },

@@ -2,37 +2,19 @@ package pandashares
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/divvyhq/divvy/internal/golden"
+
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (rewrite with: go test ./internal/site/pandashares -update):\n%s", file, diff)
-	}
-}
 
 func corpus(t testing.TB) map[string][]byte {
 	t.Helper()
@@ -59,7 +41,7 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
-			golden(t, file+".yml", string(out))
+			golden.Equal(t, file+".yml", string(out))
 			continue
 		}
 		var problems site.Problems
@@ -67,7 +49,7 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		golden(t, file+".want", problems.Error()+"\n")
+		golden.Equal(t, file+".want", problems.Error()+"\n")
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 )
 
 // pandaCredentials says whether PanDA's API asks for any credential at all.
-func (c config) pandaCredentials() bool {
-	return c.PandaTokens != "" || c.PandaUsers != "" || c.PandaIssuers != "" || c.closed()
+func (c Config) pandaCredentials() bool {
+	return c.PandaTokens != "" || c.PandaUsers != "" || c.PandaIssuers != "" || c.Closed()
 }
 
-// pandaFiles are those with its credentials.
-func (c config) pandaFiles() (files []string) {
+// PandaFiles are those with its credentials.
+func (c Config) PandaFiles() (files []string) {
 	for _, f := range []string{c.PandaTokens, c.PandaUsers, c.PandaIssuers} {
 		if f != "" {
 			files = append(files, f)
@@ -25,9 +25,9 @@ func (c config) pandaFiles() (files []string) {
 	return files
 }
 
-// pandaOpen says whether it lets everybody in who reaches it: because the configuration says so, or because no
+// PandaOpen says whether it lets everybody in who reaches it: because the configuration says so, or because no
 // credential is configured, which validate allows on loopback and beside an API that is open itself.
-func (c config) pandaOpen() bool { return c.PandaAnonymous || !c.pandaCredentials() }
+func (c Config) PandaOpen() bool { return c.PandaAnonymous || !c.pandaCredentials() }
 
 // needing is what notes keys that are of no use without another.
 func needing(errs *[]error) func(key, value, other, otherValue, why string) {
@@ -39,7 +39,7 @@ func needing(errs *[]error) func(key, value, other, otherValue, why string) {
 }
 
 // validateTLS checks the keys of the HTTP API's TLS against each other. Their files are read when the daemon starts.
-func (c config) validateTLS() (errs []error) {
+func (c Config) validateTLS() (errs []error) {
 	needs := needing(&errs)
 	needs("tls_cert", c.TLSCert, "tls_key", c.TLSKey, "a certificate is of no use without its key")
 	needs("tls_key", c.TLSKey, "tls_cert", c.TLSCert, "a key is of no use without its certificate")
@@ -53,7 +53,7 @@ func (c config) validateTLS() (errs []error) {
 }
 
 // validatePanda checks the keys of PanDA's API against each other. Their files are read when the daemon starts.
-func (c config) validatePanda() (errs []error) {
+func (c Config) validatePanda() (errs []error) {
 	needs := needing(&errs)
 	needs("panda_cert", c.PandaCert, "panda_listen", c.PandaListen, "listen has TLS by tls_cert")
 	needs("panda_cert", c.PandaCert, "panda_key", c.PandaKey, "a certificate is of no use without its key")
@@ -70,7 +70,7 @@ func (c config) validatePanda() (errs []error) {
 	if c.PandaListen == "" {
 		return errs // whether listen may be open is said already
 	}
-	local, err := loopback(c.PandaListen)
+	local, err := Loopback(c.PandaListen)
 	switch {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("panda_listen: %w", err))

@@ -1,19 +1,18 @@
-package main
+package config
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/golden"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files and docs/configuration.md")
 
 func noEnv(string) string { return "" }
 
@@ -24,7 +23,7 @@ func TestConfigCorpus(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, err := (&configFlags{file: file}).load(noEnv)
+			_, err := (&Flags{file: file}).Load(noEnv)
 			if strings.HasPrefix(filepath.Base(file), "good.") {
 				if err != nil {
 					t.Fatalf("refused: %v", err)
@@ -57,17 +56,17 @@ func TestConfigPrecedence(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"DIVVY_CONFIG": file, "DIVVY_GENERATORS": "4", "DIVVY_SAMPLE": "4s"}
-	var cf configFlags
+	var cf Flags
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	cf.bind(fs)
+	cf.Bind(fs)
 	if err := fs.Parse([]string{"--generators", "5", "--insecure"}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := cf.load(func(k string) string { return env[k] })
+	got, err := cf.Load(func(k string) string { return env[k] })
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := defaults()
+	want := Defaults()
 	want.Generators = 5     // flag
 	want.Insecure = true    // flag without a value
 	want.Sample = 4e9       // environment
@@ -78,7 +77,7 @@ func TestConfigPrecedence(t *testing.T) {
 }
 
 func TestConfigBadEnvironment(t *testing.T) {
-	_, err := (&configFlags{}).load(func(k string) string {
+	_, err := (&Flags{}).Load(func(k string) string {
 		return map[string]string{"DIVVY_GENERATORS": "x", "DIVVY_SAMPLE": "y"}[k]
 	})
 	for _, want := range []string{"environment DIVVY_GENERATORS", "environment DIVVY_SAMPLE"} {
@@ -90,13 +89,13 @@ func TestConfigBadEnvironment(t *testing.T) {
 
 // What --print-config prints is a file that says the same.
 func TestPrintConfigReadsBack(t *testing.T) {
-	want := defaults()
+	want := Defaults()
 	want.Listen, want.Sample, want.Site = "127.0.0.1:1", 90*time.Second, "yes: a #strange name"
 	var b bytes.Buffer
-	if err := printConfig(&b, want); err != nil {
+	if err := Print(&b, want); err != nil {
 		t.Fatal(err)
 	}
-	got := config{}
+	got := Config{}
 	if err := got.decode("printed", b.Bytes()); err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +109,12 @@ func TestLoopback(t *testing.T) {
 		"127.0.0.1:0": true, "[::1]:80": true, "127.8.8.8:1": true,
 		":80": false, "0.0.0.0:80": false, "10.0.0.1:80": false, "[::]:80": false,
 	} {
-		if got, err := loopback(addr); err != nil || got != want {
+		if got, err := Loopback(addr); err != nil || got != want {
 			t.Errorf("loopback(%q) = %v, %v", addr, got, err)
 		}
 	}
 	for _, addr := range []string{"", "127.0.0.1", "127.0.0.1:99999", "127.0.0.1:http!"} {
-		if _, err := loopback(addr); err == nil {
+		if _, err := Loopback(addr); err == nil {
 			t.Errorf("loopback(%q) gave no error", addr)
 		}
 	}
@@ -123,26 +122,5 @@ func TestLoopback(t *testing.T) {
 
 // docs/configuration.md is what the struct says.
 func TestConfigReference(t *testing.T) {
-	golden(t, "../../docs/configuration.md", configReference())
-}
-
-// golden compares got with a file, or rewrites it with -update.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with: go test ./cmd/divvy -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (rewrite with: go test ./cmd/divvy -update):\n%s", file, diff)
-	}
+	golden.Equal(t, "../../../docs/configuration.md", Reference())
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/divvyhq/divvy/internal/logs"
 )
 
-// printConfig writes c as a divvy.yml that says the same. Passwords in a DSN are not shown.
-func printConfig(w io.Writer, c config) error {
-	c.Database, c.DatabaseDirect = hidePassword(c.Database), hidePassword(c.DatabaseDirect)
+// Print writes c as a divvy.yml that says the same. Passwords in a DSN are not shown.
+func Print(w io.Writer, c Config) error {
+	c.Database, c.DatabaseDirect = HidePassword(c.Database), HidePassword(c.DatabaseDirect)
 	top := &yaml.Node{Kind: yaml.MappingNode}
 	for _, f := range fields() {
 		v := &yaml.Node{Kind: yaml.ScalarNode, Value: f.get(c)}
@@ -32,12 +32,12 @@ func printConfig(w io.Writer, c config) error {
 	return enc.Close()
 }
 
-// configReference is docs/configuration.md.
-func configReference() string {
+// Reference is docs/configuration.md.
+func Reference() string {
 	var b strings.Builder
 	b.WriteString(`# Configuration of the daemon
 
-<!-- Made from cmd/divvy/config.go by: go test ./cmd/divvy -run TestConfigReference -update. Edit the struct, not this page. -->
+<!-- Made from cmd/divvy/config/config.go by: go test ./cmd/divvy/config -run TestConfigReference -update. Edit the struct, not this page. -->
 
 Every key can be said in four places. The first that says it wins:
 
@@ -52,7 +52,7 @@ Listening beyond loopback is refused without ` + "`--require-token`, `--token-fi
 
 `)
 	b.WriteString("| key | flag | environment | type | default | what it is |\n|---|---|---|---|---|---|\n")
-	def := defaults()
+	def := Defaults()
 	for _, f := range fields() {
 		value := "`" + f.get(def) + "`"
 		switch {
@@ -70,8 +70,8 @@ The private PostgreSQL looks for its binaries in ` + "`DIVVY_PGBIN`" + `, ` + "`
 	return b.String()
 }
 
-// newLog logs to w as c says. The password of a DSN never comes out.
-func newLog(w io.Writer, c config) *logs.Log {
+// NewLog logs to w as c says. The password of a DSN never comes out.
+func NewLog(w io.Writer, c Config) *logs.Log {
 	level, _ := logs.ParseLevel(c.LogLevel)
 	var secrets []string
 	for _, dsn := range []string{c.Database, c.DatabaseDirect} {

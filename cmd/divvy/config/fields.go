@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func (f field) flag() string { return strings.ReplaceAll(f.key, "_", "-") }
 
 // fields lists the keys in the order of the struct.
 func fields() []field {
-	t := reflect.TypeFor[config]()
+	t := reflect.TypeFor[Config]()
 	fs := make([]field, t.NumField())
 	for i := range fs {
 		fs[i] = field{key: t.Field(i).Tag.Get("yaml"), doc: t.Field(i).Tag.Get("doc"), at: i}
@@ -29,7 +29,7 @@ func fields() []field {
 }
 
 // set parses s into the field of c.
-func (f field) set(c *config, s string) error {
+func (f field) set(c *Config, s string) error {
 	v := reflect.ValueOf(c).Elem().Field(f.at)
 	switch v.Interface().(type) {
 	case string:
@@ -59,10 +59,10 @@ func (f field) set(c *config, s string) error {
 }
 
 // get is the value as it would be written in divvy.yml.
-func (f field) get(c config) string {
+func (f field) get(c Config) string {
 	switch v := reflect.ValueOf(c).Field(f.at).Interface().(type) {
 	case time.Duration:
-		return shortDuration(v)
+		return ShortDuration(v)
 	default:
 		return fmt.Sprint(v)
 	}
@@ -70,7 +70,7 @@ func (f field) get(c config) string {
 
 // kind names the type for people.
 func (f field) kind() string {
-	switch reflect.ValueOf(config{}).Field(f.at).Interface().(type) {
+	switch reflect.ValueOf(Config{}).Field(f.at).Interface().(type) {
 	case int:
 		return "number"
 	case bool:
@@ -81,8 +81,8 @@ func (f field) kind() string {
 	return "text"
 }
 
-// shortDuration is d without the zeros that time.Duration prints: 1m, not 1m0s.
-func shortDuration(d time.Duration) string {
+// ShortDuration is d without the zeros that time.Duration prints: 1m, not 1m0s.
+func ShortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 // A divvy.yml is refused with the place of each fault, or is what it says, also when it was written anew.
 func FuzzConfig(f *testing.F) {
 	var all bytes.Buffer
-	if err := printConfig(&all, defaults()); err != nil {
+	if err := Print(&all, Defaults()); err != nil {
 		f.Fatal(err)
 	}
 	for _, s := range []string{all.String(), "", "# only\n", "null\n", "[1]", "listen: :1\nlisten: :2\n", "lisen: x", "connections: many\nsample: 1", "database: {a: b}",
@@ -19,7 +19,7 @@ func FuzzConfig(f *testing.F) {
 	}
 	placed := regexp.MustCompile(`^divvy\.yml(:[1-9][0-9]*:[1-9][0-9]*)?: .`)
 	f.Fuzz(func(t *testing.T, src []byte) {
-		c := defaults()
+		c := Defaults()
 		if err := c.decode("divvy.yml", src); err != nil {
 			if _, broken := strings.CutPrefix(err.Error(), "divvy.yml: yaml: "); broken { // its faults are a list, with lines
 				return
@@ -31,13 +31,13 @@ func FuzzConfig(f *testing.F) {
 			}
 			return
 		}
-		_ = c.validate() // looks at whatever may stand there
+		_ = c.Validate() // looks at whatever may stand there
 		var written bytes.Buffer
-		if err := printConfig(&written, c); err != nil {
+		if err := Print(&written, c); err != nil {
 			t.Fatal(err)
 		}
-		c.Database, c.DatabaseDirect = hidePassword(c.Database), hidePassword(c.DatabaseDirect)
-		again := defaults()
+		c.Database, c.DatabaseDirect = HidePassword(c.Database), HidePassword(c.DatabaseDirect)
+		again := Defaults()
 		if err := again.decode("divvy.yml", written.Bytes()); err != nil {
 			t.Fatalf("written as %s: %v", written.Bytes(), err)
 		}

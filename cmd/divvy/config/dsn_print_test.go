@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -35,11 +35,11 @@ func TestHidePassword(t *testing.T) {
 		"postgres://u:12?x=PW@h/d": "xxxxx", "postgres://u:%PW@h/d": "xxxxx", "postgres://h/d?password=%zzPW": "postgres://h/d?password=xxxxx",
 		"postgres://h/d?a=b;password=PW": "xxxxx", "postgres://h/d?PW": "xxxxx", "mysql://u:PW@h/d": "xxxxx", "Postgres://u:PW@h/d?password=PW": "xxxxx",
 	} {
-		got := hidePassword(in)
+		got := HidePassword(in)
 		if got != want {
 			t.Errorf("hidePassword(%q) = %q, want %q", in, got, want)
 		}
-		if again := hidePassword(got); again != got && got != hidden {
+		if again := HidePassword(got); again != got && got != hidden {
 			t.Errorf("%q is shown as %q, which is shown as %q", in, got, again)
 		}
 	}
@@ -55,17 +55,17 @@ func FuzzHidePassword(f *testing.F) {
 		if err != nil || len(c.Password) < 8 || !strings.HasPrefix(c.Password, "QQ") || strings.Count(dsn, c.Password) != 1 {
 			return
 		}
-		if shown := hidePassword(dsn); strings.Contains(shown, c.Password) {
+		if shown := HidePassword(dsn); strings.Contains(shown, c.Password) {
 			t.Errorf("%q is shown as %q", dsn, shown)
 		}
 	})
 }
 
 func TestPrintConfigShowsNoPassword(t *testing.T) {
-	c := defaults()
+	c := Defaults()
 	c.Database, c.DatabaseDirect = "postgres://u@h/x?password=PWPW", "host=h password='a PWPW' sslpassword = PWPW"
 	var b bytes.Buffer
-	if err := printConfig(&b, c); err != nil || strings.Contains(b.String(), "PWPW") || !strings.Contains(b.String(), "database: postgres://u@h/x?password=xxxxx\n") {
+	if err := Print(&b, c); err != nil || strings.Contains(b.String(), "PWPW") || !strings.Contains(b.String(), "database: postgres://u@h/x?password=xxxxx\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 // hidden stands where a secret is, and for a whole DSN of which nobody can say where its secrets are.
 const hidden = "xxxxx"
 
-// hidePassword is a DSN without what lets somebody in: in a URL the password of the user and of the query, in keywords and
+// HidePassword is a DSN without what lets somebody in: in a URL the password of the user and of the query, in keywords and
 // values any of them. A DSN that does not read as pgx reads it is not shown at all.
-func hidePassword(dsn string) string {
+func HidePassword(dsn string) string {
 	if dsn == "" || dsn == "auto" {
 		return dsn
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -12,33 +12,33 @@ import (
 )
 
 // configFlag collects what the flags of serve say; the rest of the configuration comes below it.
-type configFlags struct {
+type Flags struct {
 	file string
-	said map[string]string // key → value of a flag that was given
+	Said map[string]string // key → value of a flag that was given
 }
 
 // flagValue is one configuration key as a pflag.Value.
 type flagValue struct {
 	field field
-	into  *configFlags
+	into  *Flags
 }
 
 func (v flagValue) String() string { return "" }
 func (v flagValue) Type() string   { return v.field.kind() }
 func (v flagValue) Set(s string) error {
-	var probe config
+	var probe Config
 	if err := v.field.set(&probe, s); err != nil {
 		return err
 	}
-	v.into.said[v.field.key] = s
+	v.into.Said[v.field.key] = s
 	return nil
 }
 
-// bind adds --config and one flag a key. --token-file is the root's: it reaches said through the caller.
-func (cf *configFlags) bind(f *pflag.FlagSet) {
-	cf.said = map[string]string{}
+// Bind adds --config and one flag a key. --token-file is the root's: it reaches said through the caller.
+func (cf *Flags) Bind(f *pflag.FlagSet) {
+	cf.Said = map[string]string{}
 	f.StringVar(&cf.file, "config", "", "configuration file (env DIVVY_CONFIG)")
-	def := defaults()
+	def := Defaults()
 	for _, fd := range fields() {
 		usage := strings.TrimSuffix(fd.doc, ".")
 		if d := fd.get(def); d != "" && d != "false" {
@@ -54,9 +54,9 @@ func (cf *configFlags) bind(f *pflag.FlagSet) {
 	}
 }
 
-// load resolves flags > environment > file > defaults, and validates the result.
-func (cf *configFlags) load(getenv func(string) string) (config, error) {
-	c := defaults()
+// Load resolves flags > environment > file > defaults, and validates the result.
+func (cf *Flags) Load(getenv func(string) string) (Config, error) {
+	c := Defaults()
 	file := cf.file
 	if file == "" {
 		file = getenv("DIVVY_CONFIG")
@@ -77,18 +77,18 @@ func (cf *configFlags) load(getenv func(string) string) (config, error) {
 				errs = append(errs, fmt.Errorf("environment %s: %w", f.env(), err))
 			}
 		}
-		if s, ok := cf.said[f.key]; ok {
+		if s, ok := cf.Said[f.key]; ok {
 			errs = append(errs, f.set(&c, s))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return c, err
 	}
-	return c, c.validate()
+	return c, c.Validate()
 }
 
 // decode reads a divvy.yml over c. Every unknown or repeated key and every bad value is listed with its place.
-func (c *config) decode(name string, src []byte) error {
+func (c *Config) decode(name string, src []byte) error {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(strings.NewReader(string(src)))
 	if err := dec.Decode(&doc); err != nil {
@@ -118,7 +118,7 @@ func (c *config) decode(name string, src []byte) error {
 	return errors.Join(errs...)
 }
 
-func (c *config) decodeKey(k, v *yaml.Node, seen map[string]bool) error {
+func (c *Config) decodeKey(k, v *yaml.Node, seen map[string]bool) error {
 	for _, f := range fields() {
 		if f.key != k.Value {
 			continue

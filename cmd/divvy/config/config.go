@@ -1,4 +1,4 @@
-package main
+package config
 
 //go:generate go test . -run TestConfigReference -update
 
@@ -13,12 +13,13 @@ import (
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher/meter"
+	"github.com/divvyhq/divvy/dispatcher/upkeep"
 	"github.com/divvyhq/divvy/internal/logs"
 )
 
-// config is everything that can be said to a daemon. The yaml tag is the key in divvy.yml, DIVVY_<KEY> in the
+// Config is everything that can be said to a daemon. The yaml tag is the key in divvy.yml, DIVVY_<KEY> in the
 // environment and, with dashes, the flag of serve.
-type config struct {
+type Config struct {
 	Database       string        `yaml:"database" doc:"Where the data is: auto = a private PostgreSQL in the state folder that the daemon starts and stops itself, or a DSN (postgres://user@host/name)."`
 	DatabaseDirect string        `yaml:"database_direct" doc:"DSN past a pooler; needed beside database when that is PgBouncer in transaction mode (1.21 or later, with max_prepared_statements), for LISTEN and session locks."`
 	Connections    int           `yaml:"connections" doc:"Most connections to the database."`
@@ -76,9 +77,9 @@ type config struct {
 // mostConnections is the largest max_connections of a PostgreSQL.
 const mostConnections = 262_143
 
-// defaults are all defaults there are.
-func defaults() config {
-	return config{
+// Defaults are all defaults there are.
+func Defaults() Config {
+	return Config{
 		Database:       "auto",
 		Connections:    16,
 		StateDir:       defaultStateDir(),
@@ -123,8 +124,8 @@ func defaultStateDir() string {
 	return filepath.Join(home, ".local", "state", "divvy")
 }
 
-// validate lists everything that is wrong with c.
-func (c config) validate() error {
+// Validate lists everything that is wrong with c.
+func (c Config) Validate() error {
 	var errs []error
 	bad := func(key, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
@@ -192,7 +193,7 @@ func (c config) validate() error {
 }
 
 // validateUsage checks how long roll-ups are kept.
-func (c config) validateUsage() (errs []error) {
+func (c Config) validateUsage() (errs []error) {
 	if c.KeepUsageHours != 0 && c.KeepUsageHours < 48*time.Hour {
 		errs = append(errs, fmt.Errorf("keep_usage_hours: %s is less than 48h: what is asked of the last day needs them; 0 keeps them for ever", c.KeepUsageHours))
 	}
@@ -212,11 +213,11 @@ func forEver(keep time.Duration) string {
 }
 
 // validateWatching checks what is said about logs, metrics and traces.
-func (c config) validateWatching() (errs []error) {
+func (c Config) validateWatching() (errs []error) {
 	if c.LogPerSecond < 0 {
 		errs = append(errs, fmt.Errorf("log_per_second: %d is less than 0", c.LogPerSecond))
 	}
-	if _, ok := shareMetrics[c.ShareMetrics]; !ok {
+	if _, ok := ShareMetrics[c.ShareMetrics]; !ok {
 		errs = append(errs, fmt.Errorf("share_metrics: %q is none of top, none, all, queues", c.ShareMetrics))
 	}
 	if u, err := url.Parse(c.Traces); err != nil || c.Traces != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
@@ -228,12 +229,12 @@ func (c config) validateWatching() (errs []error) {
 	return errs
 }
 
-// shareMetrics are the values of share_metrics.
-var shareMetrics = map[string]meter.ShareMetrics{"top": meter.TopShares, "none": meter.NoShares, "all": meter.AllShares,
+// ShareMetrics are the values of share_metrics.
+var ShareMetrics = map[string]meter.ShareMetrics{"top": meter.TopShares, "none": meter.NoShares, "all": meter.AllShares,
 	"queues": meter.QueueShares}
 
 // validateLeases wants leases of whole seconds that outlive the pause between two renewals.
-func (c config) validateLeases() (errs []error) {
+func (c Config) validateLeases() (errs []error) {
 	outlives := func(key string, d time.Duration) {
 		switch {
 		case d < time.Second || d%time.Second != 0:
@@ -250,17 +251,17 @@ func (c config) validateLeases() (errs []error) {
 	return errs
 }
 
-// closed says whether the API asks for a credential.
-func (c config) closed() bool {
+// Closed says whether the API asks for a credential.
+func (c Config) Closed() bool {
 	return c.TokenFile != "" || c.RequireToken || c.TLSRoles != "" || c.Issuers != ""
 }
 
-func (c config) validateAddresses() (errs []error) {
-	local, err := loopback(c.Listen)
+func (c Config) validateAddresses() (errs []error) {
+	local, err := Loopback(c.Listen)
 	switch {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("listen: %w", err))
-	case !local && !c.closed() && !c.Insecure:
+	case !local && !c.Closed() && !c.Insecure:
 		errs = append(errs, fail.Hintf(fmt.Errorf("listen: %s is reachable from other hosts, and no token is asked for", c.Listen),
 			"Give --require-token, --token-file FILE, --issuers FILE, or --tls-client-ca with --tls-roles, or --insecure if you mean it."))
 	}
@@ -271,7 +272,7 @@ func (c config) validateAddresses() (errs []error) {
 		}
 	}
 	if c.Pprof != "" {
-		local, err := loopback(c.Pprof)
+		local, err := Loopback(c.Pprof)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("pprof: %w", err))
 		} else if !local {
@@ -281,8 +282,8 @@ func (c config) validateAddresses() (errs []error) {
 	return errs
 }
 
-// loopback says whether only this host can reach addr. A name counts when all its addresses do.
-func loopback(addr string) (bool, error) {
+// Loopback says whether only this host can reach addr. A name counts when all its addresses do.
+func Loopback(addr string) (bool, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return false, fmt.Errorf("%q is not host:port", addr)
@@ -306,4 +307,9 @@ func loopback(addr string) (bool, error) {
 		}
 	}
 	return len(ips) > 0, nil
+}
+
+// Keep is for how long things are kept.
+func (c Config) Keep() upkeep.Keep {
+	return upkeep.Keep{Log: c.KeepDecisions, History: c.KeepHistory, Samples: c.KeepSamples, Hours: c.KeepUsageHours, Days: c.KeepUsageDays}
 }
