@@ -15,7 +15,7 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 ARG VERSION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="-s -w -X 'main.release=$VERSION'" -o /out/divvy ./cmd/divvy
+    CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="-s -w -X 'github.com/divvyhq/divvy/internal/build.release=$VERSION'" -o /out/divvy ./cmd/divvy
 
 FROM busybox:1.37 AS pilot
 COPY --from=build /out/divvy /usr/bin/divvy

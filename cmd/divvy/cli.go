@@ -15,6 +15,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
@@ -140,7 +141,7 @@ func (c *cli) wide() bool { return c.output == "wide" }
 
 // client calls the daemon that the command line names.
 func (c *cli) client() (*client.Client, error) {
-	return c.asks(client.Config{UserAgent: "divvy/" + version(), Patience: 2 * time.Second})
+	return c.asks(client.Config{UserAgent: "divvy/" + build.Version(), Patience: 2 * time.Second})
 }
 
 // quickClient is for completion, which runs before flags are checked and must not keep anybody waiting.

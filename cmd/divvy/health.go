@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/build"
 )
 
 // healthWithin bounds the question: what asks for health repeats it every few seconds.
@@ -41,7 +42,7 @@ func (c *cli) health(ctx context.Context, live bool) error {
 	if err != nil {
 		return err
 	}
-	cl, err := client.New(client.Config{URL: c.server, TLS: tls, UserAgent: "divvy/" + version(), Patience: -1})
+	cl, err := client.New(client.Config{URL: c.server, TLS: tls, UserAgent: "divvy/" + build.Version(), Patience: -1})
 	if err != nil {
 		return fail.UsageError{Err: err}
 	}

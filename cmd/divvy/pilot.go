@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
@@ -94,7 +95,7 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 		return fail.Usagef("--log-level %v", err)
 	}
 	// The pilot repeats calls by its own rules, so the client must not.
-	cl, err := c.asks(client.Config{UserAgent: "divvy-pilot/" + version(), Patience: -1, Stay: f.stay})
+	cl, err := c.asks(client.Config{UserAgent: "divvy-pilot/" + build.Version(), Patience: -1, Stay: f.stay})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/link"
+	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
@@ -29,7 +30,7 @@ func (d *daemon) openLinks(ctx context.Context) (err error) {
 	if d.lines != nil {
 		d.lines.Hide(secret)
 	}
-	d.company.member, err = link.Join(ctx, link.Joining{DB: d.pool, Address: d.advertised(), Secret: secret, Version: version(), Log: d.part("relay")})
+	d.company.member, err = link.Join(ctx, link.Joining{DB: d.pool, Address: d.advertised(), Secret: secret, Version: build.Version(), Log: d.part("relay")})
 	if err != nil {
 		return err
 	}

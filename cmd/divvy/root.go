@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/build"
 )
 
 // run executes one command line and returns its exit code.
@@ -81,7 +81,7 @@ func rootCommand(c *cli) *cobra.Command {
 		Use:           "divvy",
 		Short:         "Share out a site's slots among its users, by a tree of shares",
 		Long:          "divvy shares out the slots of a site by a tree of shares.\nOne binary: daemon, pilot, command line. Start with 'divvy demo'.",
-		Version:       version(),
+		Version:       build.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -141,28 +141,4 @@ func finishTree(c *cli, cmd *cobra.Command) {
 // fixed completes one of a few words.
 func fixed(words ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-}
-
-// release is what a build without the history of its source says it is: -ldflags '-X main.release=v1.2.3'. The images are built so.
-var release string
-
-// version is what the build was told, else that of the module, or the commit that it was built from.
-func version() string {
-	if release != "" {
-		return release
-	}
-	b, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := b.Main.Version
-	for _, s := range b.Settings {
-		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
-			v = s.Value
-		}
-	}
-	if v == "" {
-		v = "(devel)"
-	}
-	return v
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/build"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -31,7 +32,7 @@ func (d *daemon) startTraces(ctx context.Context) error {
 
 // newTracing samples one request in so many; who calls with a trace of his own decides himself.
 func newTracing(to sdk.SpanProcessor, oneIn int) *tracing {
-	self := resource.NewSchemaless(attribute.String("service.name", "divvy"), attribute.String("service.version", version()))
+	self := resource.NewSchemaless(attribute.String("service.name", "divvy"), attribute.String("service.version", build.Version()))
 	return &tracing{sdk.NewTracerProvider(sdk.WithSpanProcessor(to), sdk.WithResource(self),
 		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(1/float64(max(oneIn, 1))))))}
 }
