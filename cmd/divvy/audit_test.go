@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -35,11 +37,11 @@ func changes(t *testing.T, cl *client.Client) (want []string) {
 			want = append(want, entry)
 		}
 	}
-	task, err := cl.Submit(ctx, hello(2), "")
+	task, err := cl.Submit(ctx, servetest.Hello(2), "")
 	id := strconv.FormatInt(task.ID, 10)
 	do("task.submit "+id+":  → "+task.Name+" of "+task.User, task, err)
 	var jobs client.Page[client.Job]
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		jobs, err = cl.Jobs(ctx, client.JobFilter{Task: task.ID})
 		return err == nil && len(jobs.Items) == 2, fmt.Sprint(jobs, err)
 	})

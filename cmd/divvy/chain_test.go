@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/generator"
@@ -122,15 +124,15 @@ func TestSubmitChecksFirst(t *testing.T) {
 // The life of a site by command line: dry run, refusal with counts, move, history, rollback.
 func TestSiteByCommandLine(t *testing.T) {
 	d, cl := startDaemon(t, nil)
-	task, err := cl.Submit(t.Context(), hello(50), "")
+	task, err := cl.Submit(t.Context(), servetest.Hello(50), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		task, err = cl.Task(t.Context(), task.ID)
 		return err == nil && task.Jobs.Ready == 50, fmt.Sprintf("%+v, %v", task.Jobs, err)
 	})
-	site, err := os.ReadFile("testdata/site.yml")
+	site, err := os.ReadFile("servetest/site.yml")
 	if err != nil {
 		t.Fatal(err)
 	}

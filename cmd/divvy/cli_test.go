@@ -89,7 +89,7 @@ func TestTables(t *testing.T) {
 		"queue-list-wide":  {"queue", "list", "-o", "wide"},
 		"queue-show":       {"queue", "show", "CERN"},
 		"queue-drain":      {"queue", "drain", "CERN"},
-		"apply-dry-run":    {"apply", "-f", "testdata/site.yml", "--dry-run"},
+		"apply-dry-run":    {"apply", "-f", "servetest/site.yml", "--dry-run"},
 		"tags-test":        {"tags", "test", "-f", "testdata/task.yml"},
 		"task-kill":        {"task", "kill", "7"},
 		"task-priority":    {"task", "priority", "--to=900", "7"},
@@ -161,9 +161,9 @@ func TestExitCodes(t *testing.T) {
 		"not found":          {[]string{"task", "show", "9", "--server", server}, fail.Failed, "Nothing lives"},
 		"no file":            {[]string{"apply", "-f", "/nonexistent.yml", "--server", server}, fail.Failed, "no such file"},
 		"nobody there":       {[]string{"status", "--server", "http://127.0.0.1:1"}, fail.Failed, "divvy serve"},
-		"bad site":           {[]string{"apply", "-f", "testdata/site.yml", "--server", server}, fail.Failed, "site.yml:4:5: weight -1 is negative"},
+		"bad site":           {[]string{"apply", "-f", "servetest/site.yml", "--server", server}, fail.Failed, "site.yml:4:5: weight -1 is negative"},
 		"open port":          {[]string{"serve", "--listen", "0.0.0.0:1"}, fail.Usage, "no token is asked for\n  Give --require-token, --token-file"},
-		"bad task file":      {[]string{"task", "submit", "-f", "testdata/site.yml", "--server", server}, fail.Failed, "testdata/site.yml:2:1"},
+		"bad task file":      {[]string{"task", "submit", "-f", "servetest/site.yml", "--server", server}, fail.Failed, "servetest/site.yml:2:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := divvy(t, c.args...)

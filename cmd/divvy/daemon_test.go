@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"go.uber.org/goleak"
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
@@ -36,55 +37,8 @@ func TestMain(m *testing.M) {
 // startDaemon starts a daemon on a fresh database and a free port, and stops it at the end of the test.
 func startDaemon(t testing.TB, change func(*config.Config)) (*daemon, *client.Client) {
 	t.Helper()
-	cfg := config.Defaults()
-	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
-	cfg.Sample, cfg.Connections = 200*time.Millisecond, 5 // each costs the server a process
-	if change != nil {
-		change(&cfg)
-	}
-	d := newDaemon(cfg, slog.New(slog.NewTextHandler(testLog{t}, nil)))
-	if err := d.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	cl, err := client.New(client.Config{URL: d.URL(), Stay: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
-	return d, cl
-}
-
-type testLog struct{ t testing.TB }
-
-func (l testLog) Write(p []byte) (int, error) {
-	l.t.Log(strings.TrimSpace(string(p)))
-	return len(p), nil
-}
-
-// eventually polls until ok, and fails the test with the last complaint when that takes too long.
-func eventually(t testing.TB, within time.Duration, ok func() (bool, string)) {
-	t.Helper()
-	deadline := time.Now().Add(within)
-	for {
-		good, complaint := ok()
-		if good {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(complaint)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-func hello(count int64) generator.Spec {
-	return generator.Spec{Name: "hello", User: "alice", Label: "user", Count: count, Requirements: generator.Requirements{MemoryMB: 10},
-		Command: []string{"sh", "-c", "echo piece {{.Index}}"}}
+	d := newDaemon(servetest.Config(t, change), servetest.Log(t))
+	return d, servetest.Start(t, d, client.Config{Stay: true})
 }
 
 // The whole chain: a task over HTTP becomes jobs, pilots run them as processes, the task is done.
@@ -98,14 +52,14 @@ func TestDaemonRunsATask(t *testing.T) {
 		go func() {
 			gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 4, WorkDir: t.TempDir()})
 		}()
-		task, err := cl.Submit(t.Context(), hello(20), "")
+		task, err := cl.Submit(t.Context(), servetest.Hello(20), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if task.Share != "Analysis/User" {
 			t.Errorf("tagged %s", task.Share)
 		}
-		eventually(t, 30*time.Second, func() (bool, string) {
+		servetest.Eventually(t, 30*time.Second, func() (bool, string) {
 			if task, err = cl.Task(t.Context(), task.ID); err != nil {
 				return false, err.Error()
 			}
@@ -162,7 +116,7 @@ func TestStopAnswersPullsThatWait(t *testing.T) {
 		}
 		answered <- err
 	}()
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		s, err := cl.Status(t.Context())
 		return err == nil && s.Waiting == 1, "the pull does not wait"
 	})
@@ -191,8 +145,7 @@ func TestStartFailsLoudly(t *testing.T) {
 		"no such token file":       {func(c *config.Config) { c.TokenFile = "testdata/none" }, "token file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := config.Defaults()
-			cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
+			cfg := servetest.Config(t, nil)
 			c.change(&cfg)
 			d := newDaemon(cfg, slog.New(slog.DiscardHandler))
 			err := d.Start(t.Context())
@@ -213,7 +166,7 @@ func TestSiteFileIsForTheFirstStartOnly(t *testing.T) {
 	if err := os.WriteFile(other, []byte("shares: [{name: Other}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"testdata/site.yml", other} {
+	for _, file := range []string{"servetest/site.yml", other} {
 		d, cl := startDaemon(t, func(c *config.Config) { c.Database, c.Site = dsn, file })
 		v, err := cl.Site(t.Context())
 		if err != nil || v.Version != 1 || strings.Contains(v.Source, "Other") {

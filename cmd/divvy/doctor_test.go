@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/doctor"
@@ -48,7 +50,7 @@ func TestDoctor(t *testing.T) {
 		}
 		return r, bad
 	}
-	eventually(t, 20*time.Second, func() (bool, string) { // until the daemon has made its partitions
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) { // until the daemon has made its partitions
 		r, bad := look()
 		return len(bad) == 0 && len(r.LeftOut) == 0, strings.Join(bad, " ")
 	})
@@ -64,11 +66,11 @@ func TestDoctor(t *testing.T) {
 	if _, err := db.Exec(t.Context(), "DELETE FROM share_counts WHERE share = 4711"); err != nil {
 		t.Fatal(err)
 	}
-	task, err := cl.Submit(t.Context(), hello(1), "")
+	task, err := cl.Submit(t.Context(), servetest.Hello(1), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		got, err := cl.Task(t.Context(), task.ID)
 		return err == nil && got.Jobs.Ready == 1, "no job is ready"
 	})

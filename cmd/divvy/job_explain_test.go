@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -82,7 +84,7 @@ func TestWhyUsage(t *testing.T) {
 // Whichever daemon is asked, the answer is that of the one that decides: only it knows of pilots.
 func TestExplainAsksTheDaemonThatDecides(t *testing.T) {
 	_, cls := together(t, 2)
-	task, err := cls[1].Submit(t.Context(), hello(2), "")
+	task, err := cls[1].Submit(t.Context(), servetest.Hello(2), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +92,7 @@ func TestExplainAsksTheDaemonThatDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		jobs, err := cls[1].Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "ready"})
 		if err != nil || len(jobs.Items) != 1 {
 			return false, "the second job is not ready"

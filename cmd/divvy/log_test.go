@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
-	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/pilot"
 )
 
 // loggingDaemon is one whose lines the test reads.
 func loggingDaemon(t *testing.T, change func(*config.Config), with ...func(*daemon)) (*daemon, *client.Client, func() string) {
 	t.Helper()
-	cfg := config.Defaults()
-	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
+	cfg := servetest.Config(t, nil)
 	change(&cfg)
 	var mu sync.Mutex
 	var out bytes.Buffer
@@ -29,19 +29,7 @@ func loggingDaemon(t *testing.T, change func(*config.Config), with ...func(*daem
 	for _, w := range with {
 		w(d)
 	}
-	if err := d.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	cl, err := client.New(client.Config{URL: d.URL(), Token: "api-token-S3CRET-01"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
+	cl := servetest.Start(t, d, client.Config{Token: "api-token-S3CRET-01"})
 	return d, cl, func() string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -70,7 +58,7 @@ func TestLogLevelOfARunningDaemon(t *testing.T) {
 	if _, err := cl.Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		return requests() > 0 && strings.Contains(said(), `"part":"api"`) && strings.Contains(said(), `"request_id"`), "no request is logged"
 	})
 	if got := run("error"); got != "error" {
@@ -106,14 +94,14 @@ func TestLogHasNoSecrets(t *testing.T) {
 	go func() {
 		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: t.TempDir()})
 	}()
-	spec := hello(3)
+	spec := servetest.Hello(3)
 	spec.Command = []string{"sh", "-c", "echo out-S3CRET; exit {{.Index}} # cmd-S3CRET"}
 	spec.Env = map[string]string{"PASSWORD": "env-S3CRET"}
 	task, err := cl.Submit(t.Context(), spec, "key-S3CRET-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 2*time.Minute, func() (bool, string) {
+	servetest.Eventually(t, 2*time.Minute, func() (bool, string) {
 		now, err := cl.Task(t.Context(), task.ID)
 		return err == nil && now.Jobs.Finished > 0, "no job has ended: " + now.State
 	})

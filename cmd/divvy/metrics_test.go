@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -21,11 +23,11 @@ func TestMetricsOfADaemon(t *testing.T) {
 	go func() {
 		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: t.TempDir()})
 	}()
-	task, err := cl.Submit(t.Context(), hello(10), "")
+	task, err := cl.Submit(t.Context(), servetest.Hello(10), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, func() (bool, string) {
+	servetest.Eventually(t, time.Minute, func() (bool, string) {
 		now, err := cl.Task(t.Context(), task.ID)
 		return err == nil && now.State == "done", "the task is " + now.State
 	})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -66,7 +68,7 @@ func TestMigrateFromAnOldDatabase(t *testing.T) {
 	if out := ask("shares", "rollback", "1"); !strings.Contains(out, "version 5 is in force") {
 		t.Errorf("rollback: %s", out)
 	}
-	spec := hello(1)
+	spec := servetest.Hello(1)
 	spec.Share = "Production/MC"
 	if task, err := cl.Submit(t.Context(), spec, ""); err != nil || task.ID <= 6 {
 		t.Errorf("task %d, %v: ids go on behind those of before", task.ID, err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/dispatcher/link"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -41,7 +43,7 @@ func TestNewsReachesOtherDaemons(t *testing.T) {
 func TestNewsOfOthersIsHeard(t *testing.T) {
 	d, _ := startDaemon(t, nil)
 	var next <-chan struct{}
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		next = d.news.None(time.Now())
 		return next != nil, "there is news on an idle site all the time"
 	})

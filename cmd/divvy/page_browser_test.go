@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -39,7 +41,7 @@ func openDaemon(t *testing.T, work ...generator.Spec) (*daemon, *client.Client, 
 			<-gone
 		}
 	})
-	spec := hello(200)
+	spec := servetest.Hello(200)
 	spec.Command = []string{"sh", "-c", "echo piece {{.Index}}; sleep 0.7"}
 	if len(work) > 0 {
 		spec = work[0]
@@ -170,7 +172,7 @@ func TestBrowserScreenshots(t *testing.T) {
 	}
 	d, cl, _ := openDaemon(t)
 	for _, share := range []string{"Production/Rep", "Production/Val", "Test"} {
-		spec := hello(60)
+		spec := servetest.Hello(60)
 		spec.Share, spec.Command = share, []string{"sh", "-c", "sleep 2"}
 		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
 			t.Fatal(err)

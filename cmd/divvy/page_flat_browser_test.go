@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/browser"
 )
@@ -43,7 +45,7 @@ func TestBrowserFlatTree(t *testing.T) {
 	if n := browser.Eval[int](tab, shown+".length"); n != 150 {
 		t.Errorf("%d shares are shown, want 150", n)
 	}
-	spec := hello(10)
+	spec := servetest.Hello(10)
 	spec.Share = "S0800"
 	if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/browser"
 )
@@ -24,7 +26,7 @@ func TestBrowserPaintsManyShares(t *testing.T) {
 		}
 	})
 	for i := range 100 {
-		spec := hello(100)
+		spec := servetest.Hello(100)
 		spec.Share = fmt.Sprintf("B%02d/L%d", i, i%pageLeaves)
 		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
 			t.Fatal(err)

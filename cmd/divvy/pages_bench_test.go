@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 )
@@ -112,13 +114,13 @@ func pagesDaemon(b *testing.B) (*daemon, *client.Client) {
 		}
 	})
 	for i := range pageBranches {
-		spec := hello(20000)
+		spec := servetest.Hello(20000)
 		spec.Share = fmt.Sprintf("B%02d/L%d", i, i%pageLeaves)
 		if _, err := cl.Submit(b.Context(), spec, ""); err != nil {
 			b.Fatal(err)
 		}
 	}
-	eventually(b, 2*time.Minute, func() (bool, string) {
+	servetest.Eventually(b, 2*time.Minute, func() (bool, string) {
 		st, err := cl.Status(b.Context())
 		return err == nil && st.ReadyJobs > 50000, fmt.Sprintf("%d ready jobs (%v)", st.ReadyJobs, err)
 	})

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 )
@@ -29,7 +31,7 @@ func BenchmarkPageOfAMillion(b *testing.B) {
 	})
 	var task int64
 	for i := range pageBranches {
-		spec := hello(10_000)
+		spec := servetest.Hello(10_000)
 		spec.Share = fmt.Sprintf("B%02d/L%d", i, i%pageLeaves)
 		made, err := cl.Submit(b.Context(), spec, "")
 		if err != nil {
@@ -37,7 +39,7 @@ func BenchmarkPageOfAMillion(b *testing.B) {
 		}
 		task = made.ID
 	}
-	eventually(b, 10*time.Minute, func() (bool, string) {
+	servetest.Eventually(b, 10*time.Minute, func() (bool, string) {
 		st, err := cl.Status(b.Context())
 		return err == nil && st.ReadyJobs >= pageBranches*10_000, fmt.Sprintf("%d ready jobs (%v)", st.ReadyJobs, err)
 	})

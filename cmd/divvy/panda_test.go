@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -176,8 +178,7 @@ func TestPandaFiles(t *testing.T) {
 
 // What lets somebody in is in no log, at any level, whether it is good or not.
 func TestPandaLogsNoSecrets(t *testing.T) {
-	cfg := config.Defaults()
-	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
+	cfg := servetest.Config(t, nil)
 	cfg.PandaTokens, cfg.PandaIssuers = fileWith(t, "cern cern-token-0123456789"), fileWith(t, "http://127.0.0.1:1/ divvy atlas")
 	var mu sync.Mutex
 	var log bytes.Buffer

@@ -10,15 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/cmd/divvy/config"
-	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 )
 
 // BenchmarkLongPolls tells what pulls that wait take of the daemon's memory: run it with -benchtime 100000x. They come by pipes within this
 // process, so that no more files are open than usual; what the kernel keeps of a connection is not in it, what both ends of a pipe are is.
 func BenchmarkLongPolls(b *testing.B) {
-	cfg := config.Defaults()
-	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(b), "127.0.0.1:0", "testdata/site.yml"
+	cfg := servetest.Config(b, nil)
 	d := newDaemon(cfg, slog.New(slog.DiscardHandler))
 	if err := d.Start(b.Context()); err != nil {
 		b.Fatal(err)
@@ -46,7 +44,7 @@ func BenchmarkLongPolls(b *testing.B) {
 		}
 		ends = append(ends, near)
 	}
-	eventually(b, time.Minute, func() (bool, string) {
+	servetest.Eventually(b, time.Minute, func() (bool, string) {
 		said := gathered(b, d, "divvy_queue_waiting_pulls")
 		return said == float64(b.N), fmt.Sprintf("%v of %d pulls wait", said, b.N)
 	})

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -57,7 +59,7 @@ func (p *process) says(t *testing.T, pattern string) string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
 	var found []string
-	eventually(t, 30*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 30*time.Second, func() (bool, string) {
 		found = re.FindStringSubmatch(p.text())
 		return found != nil, "the log does not say " + pattern + ":\n" + p.text()
 	})
@@ -80,7 +82,7 @@ func (p *process) end(t *testing.T, sig syscall.Signal) error {
 
 // SIGHUP applies nothing and says so; SIGTERM stops in order with exit code 0.
 func TestSignals(t *testing.T) {
-	p := startProcess(t, "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", "testdata/site.yml", "--pprof", "127.0.0.1:0")
+	p := startProcess(t, "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", "servetest/site.yml", "--pprof", "127.0.0.1:0")
 	url := p.says(t, `msg=serving url=(\S+)`)
 	if o := divvy(t, "status", "--server", url); o.code != fail.OK || !strings.Contains(o.out, "8 units") {
 		t.Errorf("status: %+v", o)
@@ -115,7 +117,7 @@ func TestPrivateClusterKeepsItsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"first site applied", "site file not applied"} {
-		p := startProcess(t, "serve", "--state-dir", dir, "--listen", "127.0.0.1:0", "--site", "testdata/site.yml")
+		p := startProcess(t, "serve", "--state-dir", dir, "--listen", "127.0.0.1:0", "--site", "servetest/site.yml")
 		p.says(t, want)
 		p.says(t, "msg=serving")
 		if err := p.end(t, syscall.SIGTERM); err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -40,10 +42,10 @@ func restored(t *testing.T, from string) string {
 // they lease nothing to its pilots; daemons of production go on handing on to each other, and so do those of the copy.
 func TestCopyDoesNotReachProduction(t *testing.T) {
 	production, cl := startDaemon(t, nil)
-	if _, err := cl.Submit(t.Context(), hello(6), ""); err != nil {
+	if _, err := cl.Submit(t.Context(), servetest.Hello(6), ""); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		var n int
 		err := production.pool.QueryRow(t.Context(), "SELECT coalesce(sum(high - low + 1), 0)::int FROM idle_ranges").Scan(&n)
 		return err == nil && n == 6, fmt.Sprint(n, " jobs are made: ", err)
@@ -54,7 +56,7 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 	if alone.company.member.Daemons() < 2 {
 		t.Fatal("the copy does not have production's daemon: nothing is shown")
 	}
-	eventually(t, 10*time.Second, func() (bool, string) { return alone.dispatcher.Leads(), "the daemon of the copy does not lead there" })
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) { return alone.dispatcher.Leads(), "the daemon of the copy does not lead there" })
 	second, _ := startDaemon(t, onCopy)
 	if !follows(second, alone) {
 		t.Error("the second daemon of the copy does not follow the first")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -61,7 +63,7 @@ func leader(t *testing.T, d *daemon) (id int64) {
 // that waits does not notice.
 func TestOneDecides(t *testing.T) {
 	ds, cls := together(t, 3)
-	if _, err := cls[1].Submit(t.Context(), hello(6), ""); err != nil {
+	if _, err := cls[1].Submit(t.Context(), servetest.Hello(6), ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, cl := range cls {
@@ -101,19 +103,19 @@ func TestOneDecides(t *testing.T) {
 		}
 		waits <- got.Leases[0].Job
 	}()
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		s, err := cls[0].Status(t.Context())
 		return err == nil && s.Waiting == 1, "the pull does not wait at the leader"
 	})
 	if err := ds[0].Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		return ds[1].dispatcher.Leads() != ds[2].dispatcher.Leads(), "nobody leads, or two do"
 	})
 	// Nobody generates any more: a daemon that does comes last, and does not lead.
 	_, cl := startDaemon(t, func(c *config.Config) { c.Database = ds[1].cfg.Database })
-	if _, err := cl.Submit(t.Context(), hello(1), ""); err != nil {
+	if _, err := cl.Submit(t.Context(), servetest.Hello(1), ""); err != nil {
 		t.Fatal(err)
 	}
 	if job := <-waits; job != 0 {
@@ -134,7 +136,7 @@ func TestPilotsFindTheLeader(t *testing.T) {
 		defer resp.Body.Close()
 		return resp.Header.Get("Divvy-Leader")
 	}
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		return told(ds[1]) == ds[0].URL(), "the daemon that follows names " + told(ds[1])
 	})
 	if got := told(ds[0]); got != "" {
@@ -150,7 +152,7 @@ func TestUnreachableLeader(t *testing.T) {
 	if d.dispatcher.Leads() {
 		t.Error("two lead")
 	}
-	if _, err := far.Submit(t.Context(), hello(2), ""); err != nil {
+	if _, err := far.Submit(t.Context(), servetest.Hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, cl := range []*client.Client{far, near} {
@@ -177,7 +179,7 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 		}
 		answered <- err
 	}()
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		s, err := cls[0].Status(t.Context())
 		return err == nil && s.Waiting == 1, "the pull does not wait"
 	})
@@ -187,7 +189,7 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 	if err := <-answered; !client.IsCode(err, "stopping") {
 		t.Errorf("the pull that waited got %v", err)
 	}
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		s, err := cls[0].Status(t.Context())
 		return err == nil && s.Waiting == 0, "nobody took it out of the line"
 	})
@@ -196,7 +198,7 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 // What the shares have is known to all, by the log, and which pilots ask to the daemon that leads: the others ask it.
 func TestStandingOfAll(t *testing.T) {
 	_, cls := together(t, 2)
-	if _, err := cls[0].Submit(t.Context(), hello(2), ""); err != nil {
+	if _, err := cls[0].Submit(t.Context(), servetest.Hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, cl := range cls {

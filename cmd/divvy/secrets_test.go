@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/jackc/pgx/v5"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -24,7 +26,7 @@ const mark = "S3CRET"
 
 // secretive is a task with a secret in each place that may hold one. Its jobs fail.
 func secretive() generator.Spec {
-	s := hello(0)
+	s := servetest.Hello(0)
 	s.Name, s.MaxAttempts = "secretive", 2
 	s.Inputs = generator.Named("https://ann:"+mark+"input@store.example/f?token="+mark+"query", "root://store.example//f?authz="+mark+"authz")
 	s.Command = []string{"sh", "-c", "echo " + mark + "out; echo " + mark + "err >&2; exit 3", mark + "argument"}
@@ -66,7 +68,7 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 		note(fmt.Sprint(method, " ", bare, " ", resp.StatusCode), string(text))
 	}
 	var job int64
-	eventually(t, time.Minute, func() (bool, string) {
+	servetest.Eventually(t, time.Minute, func() (bool, string) {
 		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID})
 		if err == nil && len(jobs.Items) > 0 {
 			job = jobs.Items[0].ID
@@ -79,7 +81,7 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 	go func() {
 		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: t.TempDir(), Log: d.log})
 	}()
-	eventually(t, 2*time.Minute, func() (bool, string) {
+	servetest.Eventually(t, 2*time.Minute, func() (bool, string) {
 		now, err := cl.Task(t.Context(), task.ID)
 		return err == nil && now.Jobs.Failed == now.Jobs.Total && now.Jobs.Total == 2, fmt.Sprintf("%+v %v", now.Jobs, err)
 	})

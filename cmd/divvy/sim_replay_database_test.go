@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 func TestReplayOnlyReads(t *testing.T) {
 	cfg := config.Defaults()
 	cfg.Database = pgtest.DSN(t)
-	c := &cli{streams: streams{out: testLog{t}, err: testLog{t}}}
+	c := &cli{streams: streams{out: io.Discard, err: io.Discard}}
 	err := c.withRecords(t.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error {
 		var name string
 		if err := db.QueryRow(ctx, "SELECT current_setting('application_name')").Scan(&name); err != nil || name != "divvy replay" {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
@@ -38,14 +40,14 @@ func TestSimReplay(t *testing.T) {
 	d, cl := startDaemon(t, nil)
 	dsn := d.cfg.Database
 	for _, user := range []string{"user", "ptest"} {
-		spec := hello(20)
+		spec := servetest.Hello(20)
 		spec.Label = user
 		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := 0
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		reply, err := cl.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL", Pilot: "p", Max: 1, Slot: job.Slot{Cores: 1}})
 		var ends []dispatcher.Result
 		for _, l := range reply.Leases {

@@ -120,7 +120,7 @@ func TestSimExitCodes(t *testing.T) {
 		"bad trace":      {append([]string{"swf", broken}, byGroup...), fail.Failed, "broken.swf:2: 3 columns; a record has 18"},
 		"damaged":        {append([]string{"swf", damaged}, byGroup...), fail.OK, "divvy: 1 broken record left out, the first: " + damaged + ":2: 3 columns"},
 		"strict":         {append([]string{"swf", damaged, "--strict"}, byGroup...), fail.Failed, "damaged.swf:2: 3 columns; a record has 18"},
-		"bad site":       {[]string{"swf", simTrace, "--site", "testdata/site.yml"}, fail.Failed, "testdata/site.yml"},
+		"bad site":       {[]string{"swf", simTrace, "--site", "servetest/site.yml"}, fail.Failed, "servetest/site.yml"},
 		"unknown share": {[]string{"swf", simTrace, "--site", simSite, "--map", "share=g{gid}"}, fail.Failed,
 			"small.swf:7: the site has no share \"g1\" (4 jobs)\nsmall.swf:11: the site has no share \"g2\" (4 jobs)"},
 		"its hint":   {[]string{"swf", simTrace, "--site", simSite, "--map", "share=second"}, fail.Failed, "that may hold jobs are first, second/user.21, second/rest. Add them"},

@@ -45,7 +45,7 @@ func TestSupervised(t *testing.T) {
 	socket, next := hearStates(t)
 	t.Setenv("NOTIFY_SOCKET", socket)
 	t.Setenv("WATCHDOG_USEC", "9000000") // a busy machine may let its daemon wait for a second or two
-	p := startProcess(t, "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", "testdata/site.yml")
+	p := startProcess(t, "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", "servetest/site.yml")
 	url := p.says(t, `msg=serving url=(\S+)`)
 	if got, want := next(), "READY=1\nSTATUS=serving at "+url; got != want {
 		t.Errorf("%q, want %q", got, want)

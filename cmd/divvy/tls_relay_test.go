@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/keys"
@@ -53,7 +55,7 @@ func TestHandOnOverTLS(t *testing.T) {
 		return cl
 	}
 	pilot := calls("", keys.ClientFiles{Cert: cert, Key: key})
-	if _, err := calls(token, keys.ClientFiles{}).Submit(t.Context(), hello(2), ""); err != nil {
+	if _, err := calls(token, keys.ClientFiles{}).Submit(t.Context(), servetest.Hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
@@ -44,11 +46,11 @@ func TestTokensOfADaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer alice.Close()
-	eventually(t, 4*time.Second, func() (bool, string) { // by the notification: the period is longer
+	servetest.Eventually(t, 4*time.Second, func() (bool, string) { // by the notification: the period is longer
 		_, err := alice.Shares(t.Context())
 		return err == nil, "alice is not let in"
 	})
-	spec := hello(1)
+	spec := servetest.Hello(1)
 	spec.User = "bob"
 	task, err := alice.Submit(t.Context(), spec, "")
 	if err != nil || task.User != "alice" {
@@ -72,14 +74,14 @@ func TestTokensOfADaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer eve.Close()
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		_, err := eve.Shares(t.Context())
 		return client.IsCode(err, "unauthorized") && strings.Contains(err.Error(), `the token "eve" expired at 20`), fmt.Sprint(err)
 	})
 	if o := root("token", "revoke", "alice"); o.code != fail.OK || !strings.Contains(o.out, "is revoked") {
 		t.Errorf("%+v", o)
 	}
-	eventually(t, 4*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 4*time.Second, func() (bool, string) {
 		_, err := alice.Shares(t.Context())
 		return client.IsCode(err, "unauthorized"), "alice is let in still"
 	})
@@ -107,7 +109,7 @@ func TestRevokeEndsWhatIsOpen(t *testing.T) {
 	}
 	ask := func(method, path, body, token string) *http.Response { // as soon as the token is known
 		var resp *http.Response
-		eventually(t, 7*time.Second, func() (bool, string) {
+		servetest.Eventually(t, 7*time.Second, func() (bool, string) {
 			req, err := http.NewRequestWithContext(t.Context(), method, d.URL()+path, strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
@@ -149,7 +151,7 @@ func TestRevokeEndsWhatIsOpen(t *testing.T) {
 		}
 		return string(body)
 	}
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		return strings.Contains(statusOf(), `"waiting_pulls":1`), "the pull does not wait"
 	})
 	for _, name := range []string{"cern", "alice"} {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/divvyhq/divvy/internal/build"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/divvyhq/divvy/internal/build"
 )
 
 // tracing makes spans and sends them away. Nil makes none.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,19 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
-	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // A trace goes from the request of a pull to the commit of its lease, and to statements: spans hang together, and say names and ids only.
 func TestTraceFromPullToCommit(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	_, cl := tracedDaemon(t, func(d *daemon) { d.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) }, nil)
-	if _, err := cl.Submit(t.Context(), hello(1), ""); err != nil {
+	if _, err := cl.Submit(t.Context(), servetest.Hello(1), ""); err != nil {
 		t.Fatal(err)
 	}
 	reply, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p1", WaitS: 60})
@@ -37,7 +37,7 @@ func TestTraceFromPullToCommit(t *testing.T) {
 		"sql generator/submit": {"sql generator/submit", "POST /v1/tasks"},
 	} {
 		var path []string
-		eventually(t, 20*time.Second, func() (bool, string) {
+		servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 			all := spans.GetSpans()
 			path = nil
 			for at := slices.IndexFunc(all, func(s tracetest.SpanStub) bool { return s.Name == from }); at >= 0; {
@@ -60,8 +60,7 @@ func TestTraceFromPullToCommit(t *testing.T) {
 // tracedDaemon is a daemon that with and change have prepared.
 func tracedDaemon(t *testing.T, with func(*daemon), change func(*config.Config)) (*daemon, *client.Client) {
 	t.Helper()
-	cfg := config.Defaults()
-	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", "testdata/site.yml"
+	cfg := servetest.Config(t, nil)
 	if change != nil {
 		change(&cfg)
 	}
@@ -69,19 +68,7 @@ func tracedDaemon(t *testing.T, with func(*daemon), change func(*config.Config))
 	if with != nil {
 		with(d)
 	}
-	if err := d.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	cl, err := client.New(client.Config{URL: d.URL()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
+	cl := servetest.Start(t, d, client.Config{})
 	return d, cl
 }
 
@@ -107,7 +94,7 @@ func TestTracesGoOut(t *testing.T) {
 	if _, err := cl.Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 20*time.Second, func() (bool, string) { // a span may end behind the answer
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) { // a span may end behind the answer
 		if err := d.tracing.provider.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -46,11 +48,11 @@ func (s *stage) must(err error) {
 // submit makes a task of n jobs and waits until so many of them are ready.
 func (s *stage) submit(share string, n, ready int64) int64 {
 	s.t.Helper()
-	spec := hello(n)
+	spec := servetest.Hello(n)
 	spec.Share = share
 	task, err := s.cl.Submit(s.t.Context(), spec, "")
 	s.must(err)
-	eventually(s.t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(s.t, 20*time.Second, func() (bool, string) {
 		st, err := s.cl.Shares(s.t.Context())
 		s.must(err)
 		for _, c := range st.Pools[0].Shares {
@@ -176,7 +178,7 @@ func TestW2ChangeOfWeights(t *testing.T) {
 		t.Error(d)
 	}
 	// 26 jobs of A ended in the last 5 minutes: the way back takes what 25 of B's take at A's pace of the pool.
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		a, err := s.cl.WhatIf(t.Context(), []byte(oneToOne), time.Time{}, client.ApplyOptions{})
 		s.must(err)
 		p := a.Targets[0]
@@ -212,12 +214,12 @@ func TestLaterThroughTheCommands(t *testing.T) {
 	run(fail.Failed, "No later version", "apply", "--cancel", "9")
 	run(fail.Usage, "is not the number of a later version", "apply", "--cancel", "0")
 	pgtest.Age(t, s.d.pool, "site_later", "effective_at", 3*time.Hour)
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		v, err := s.cl.Site(t.Context())
 		return err == nil && v.Version == 2 && v.Note == "night", fmt.Sprintf("%+v %v", v.Head, err)
 	})
 	run(fail.OK, "applied as 2", "apply", "--list-later", "--all")
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		st, err := s.cl.Shares(t.Context())
 		return err == nil && st.Version == 2, fmt.Sprintf("the daemon works by version %d, %v", st.Version, err)
 	})
@@ -239,7 +241,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 		{"A", []string{"--share", "B", "--running", task}, fail.OK, fmt.Sprintf("task %d: it is in B already; now went 10 leased jobs too\n", id)},
 		{"B", []string{"--share", "B", "--running", task}, fail.OK, fmt.Sprintf("task %d: nothing moved: it is in B already\n", id)},
 	} {
-		eventually(t, 20*time.Second, func() (bool, string) { // what it says of leases is as of folded
+		servetest.Eventually(t, 20*time.Second, func() (bool, string) { // what it says of leases is as of folded
 			var n int
 			s.must(s.d.pool.QueryRow(t.Context(), "SELECT count(*)::int FROM report.leases WHERE share = $1", step.leased).Scan(&n))
 			return n == 10, fmt.Sprintf("%d leases of %s are folded", n, step.leased)
@@ -252,7 +254,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 	if d := cmp.Diff(map[string]int{"B": 10}, s.held()); d != "" {
 		t.Error(d)
 	}
-	eventually(t, 10*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
 		st, err := s.cl.Shares(context.Background())
 		s.must(err)
 		a, b := st.Pools[0].Shares[0], st.Pools[0].Shares[1]
@@ -268,7 +270,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 			t.Errorf("%v: %d %s%s", args, o.code, o.out, o.err)
 		}
 	}
-	eventually(t, 20*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
 		held := s.held()
 		return cmp.Equal(held, map[string]int{"B": 5}), fmt.Sprintf("held: %v", held)
 	})
@@ -281,7 +283,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 func TestW4RulesOnPastTasks(t *testing.T) {
 	s := newStage(t, oneToOne+"tags: [{match: {label: user}, share: A}]\n")
 	for _, name := range []string{"hello", "hello", "odd"} {
-		spec := hello(5)
+		spec := servetest.Hello(5)
 		spec.Campaign = name
 		_, err := s.cl.Submit(t.Context(), spec, "")
 		s.must(err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/internal/browser"
 )
@@ -44,7 +46,7 @@ func TestBrowserKillsAJob(t *testing.T) {
 	if _, err := fmt.Sscanf(path, "/jobs/%d", &id); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 90*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
 		job, err := cl.Job(t.Context(), id)
 		return err == nil && job.State == "cancelled", fmt.Sprint(job.State, err)
 	})
@@ -82,7 +84,7 @@ func TestBrowserPausesATask(t *testing.T) {
 // The page says of a job that waits what the API says, to the last figure.
 func TestBrowserExplains(t *testing.T) {
 	d, cl := startDaemon(t, nil)
-	task, err := cl.Submit(t.Context(), hello(40), "")
+	task, err := cl.Submit(t.Context(), servetest.Hello(40), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,7 @@ func TestBrowserExplains(t *testing.T) {
 		}
 	}
 	var job int64
-	eventually(t, 20*time.Second, func() (bool, string) { // lists are of tables, which follow the log
+	servetest.Eventually(t, 20*time.Second, func() (bool, string) { // lists are of tables, which follow the log
 		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "ready"})
 		if err != nil || len(jobs.Items) != 38 {
 			return false, fmt.Sprint(jobs, err)
@@ -102,7 +104,7 @@ func TestBrowserExplains(t *testing.T) {
 	})
 	tab := browser.Open(t, browser.Window{})
 	tab.Go(fmt.Sprintf("%s/jobs/%d", d.URL(), job))
-	eventually(t, 90*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
 		e, err := cl.ExplainJob(t.Context(), job)
 		if err != nil || e.Position == nil || len(e.Pools) == 0 || len(e.Queues) == 0 {
 			return false, fmt.Sprint(e, err)
@@ -187,7 +189,7 @@ func TestBrowserChanges(t *testing.T) {
 	tab.Go(d.URL() + "/changes?what=task")
 	tab.Until(`document.querySelector("#live").textContent.includes("No change is like that")`)
 	browser.Eval[bool](tab, "window.marked = true")
-	task, err := cl.Submit(t.Context(), hello(4), "")
+	task, err := cl.Submit(t.Context(), servetest.Hello(4), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +231,7 @@ func TestBrowserQueues(t *testing.T) {
 // finishedJob waits for a job of a task that has finished.
 func finishedJob(t *testing.T, cl *client.Client, task int64) (job int64) {
 	t.Helper()
-	eventually(t, 90*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
 		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task, State: "finished"})
 		if err != nil || len(jobs.Items) == 0 {
 			return false, fmt.Sprint("no job has finished: ", err)
@@ -267,7 +269,7 @@ func TestBrowserWorkWithoutScripts(t *testing.T) {
 	tab.Click("button[value=kill]")
 	tab.Click("form:has(input[name=sure]) button.danger")
 	tab.Until(`document.querySelector(".said")?.textContent.includes("Kill: task")`)
-	eventually(t, 90*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
 		got, err := cl.Task(t.Context(), task.ID)
 		return err == nil && got.State == "aborted", fmt.Sprint(got.State, err)
 	})
