@@ -1,6 +1,6 @@
 # Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint bench profile demo screenshots faults failovers man ci
+.PHONY: help build bin/divvy-bench test race lint bench profile demo screenshots faults failovers man ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
 RACE := ./dispatcher/... ./generator/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
@@ -23,11 +23,14 @@ lint: ## gofmt, go vet, golangci-lint (built once)
 	@[ -x bin/golangci-lint ] || GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	bin/golangci-lint run ./...
 
-bench: build ## S1 to S10 of docs/performance.md (half an hour on an idle machine; bin/divvy bench --quick: minutes)
-	bin/divvy bench
+bin/divvy-bench:
+	go build -trimpath -o bin/divvy-bench ./cmd/divvy-bench
 
-profile: build ## CPU, mutex and block profiles of claims and their flame graphs, in profile/ (a minute; needs pgbench)
-	bin/divvy bench --only S1,S2 --ready 300000 --held 30000 --profile profile
+bench: bin/divvy-bench ## S1 to S12 of docs/performance.md (half an hour on an idle machine; bin/divvy-bench --quick: minutes)
+	bin/divvy-bench
+
+profile: bin/divvy-bench ## CPU, mutex and block profiles of claims and their flame graphs, in profile/ (a minute; needs pgbench)
+	bin/divvy-bench --only S1,S2 --ready 300000 --held 30000 --profile profile
 	go tool pprof -top -cum -nodecount 40 profile/cpu.pprof
 
 demo: ## the main job: real processes shared out by a tree, checked in the end
@@ -37,7 +40,7 @@ man: build ## manual pages and completions of shells, in man/ and completions/
 	bin/divvy man man --completions completions
 
 screenshots: ## pictures of the page for the README, light and dark, in docs/ (needs Chromium)
-	DIVVY_SCREENSHOTS=$(CURDIR)/docs go test -count=1 -tags browser ./cmd/divvy -run TestBrowserScreenshots
+	DIVVY_SCREENSHOTS=$(CURDIR)/docs go test -count=1 -tags browser ./cmd/divvy/serve -run TestBrowserScreenshots
 
 faults: ## every fault twice, and the table of docs/guarantees.md from it (a quarter of an hour on an idle machine)
 	rm -f faults.jsonl

@@ -89,7 +89,7 @@ joined() {
 }
 
 # quick : everybody's go test ./... . On two slow cores cmd/divvy and internal/e2e take four to five minutes beside the others, so they begin.
-quick() { local budget='-package 6m -test 2m'; tests "tests" ./internal/e2e ./cmd/divvy ./...; }
+quick() { local budget='-package 6m -test 2m'; tests "tests" ./internal/e2e ./cmd/divvy/serve ./cmd/divvy ./...; }
 
 # long : the tests that go test ./... leaves out, since the first line of each says that it is long. Those that only draw less there draw more
 # at night, where the bench grows and is broken off, too.
@@ -218,7 +218,7 @@ prepare() {
   linter
 }
 
-# river : the module that divvy bench compares itself with. Nothing else here builds it.
+# river : the module that divvy-bench compares itself with. Nothing else here builds it.
 river() (
   export GOWORK=off
   cd internal/bench/river && go mod tidy -diff && go vet ./... && go build -o /dev/null . && go test -count=1 ./...
@@ -232,7 +232,7 @@ bundled() {
 
 # browser : the page in a Chromium, and its pictures, which are left in report/screenshots.
 browser() {
-  DIVVY_SCREENSHOTS=$PWD/report/screenshots tests "browser" -tags browser ./cmd/divvy -run TestBrowser
+  DIVVY_SCREENSHOTS=$PWD/report/screenshots tests "browser" -tags browser ./cmd/divvy/serve -run TestBrowser
 }
 
 # failover : a PostgreSQL of two nodes under Patroni, killed and switched over. run has the short form.
@@ -256,8 +256,8 @@ pilots() {
 # a machine that others use too, single rounds of a second are no test. Other work does not fall on all sides alike: a
 # second run decides. S12 waits for a minute, and is nightly's.
 short_bench() {
-  go build -o "$work/divvy" ./cmd/divvy
-  local bench=("$work/divvy" bench --quick --rounds 1 --strict --floor 0.25 --reached "$@")
+  go build -o "$work/divvy-bench" ./cmd/divvy-bench
+  local bench=("$work/divvy-bench" --quick --rounds 1 --strict --floor 0.25 --reached "$@")
   "${bench[@]}" 2>"$work/bench.log" || { tail -n 3 "$work/bench.log"; echo "once more"; "${bench[@]}"; }
 }
 

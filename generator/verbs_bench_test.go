@@ -104,7 +104,7 @@ func newBusySite(b *testing.B) *busySite {
 		step  func(context.Context) (int, error)
 		every time.Duration
 		drain bool
-		sigh  int // as in cmd/divvy/ticks.go
+		sigh  int // as in cmd/divvy/serve/ticks.go
 	}{
 		{s.Generate, 200 * time.Millisecond, true, 0}, {s.Generator.Settle, 600 * time.Millisecond, false, 0}, {s.Sweep, 500 * time.Millisecond, true, 3},
 	} {

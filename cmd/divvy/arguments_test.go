@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/plot"
 )
 
 // What a command line that makes no sense is told: what is wrong, and what would be right. Nothing is asked of a daemon.
@@ -157,7 +158,7 @@ func TestTicks(t *testing.T) {
 		want      int
 		last      float64
 	}{{0, 18.3, 4, 15}, {-4600, 500, 5, 0}, {0, 1, 6, 1}, {0, 0.07, 4, 0.06}, {0, 223, 5, 200}} {
-		got := ticks(c.low, c.high, 4)
+		got := plot.Ticks(c.low, c.high, 4)
 		if len(got) != c.want || got[len(got)-1] != c.last {
 			t.Errorf("from %g to %g: %v", c.low, c.high, got)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/offline"
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,7 +89,7 @@ func changes(t *testing.T, cl *client.Client) (want []string) {
 
 // The audit has each change that somebody made, once, with before and after, and nothing else.
 func TestEveryChangeIsAudited(t *testing.T) {
-	d, _ := startDaemon(t, func(c *config.Config) { c.TokenFile = fileWith(t, "0123456789abcdef0123\n") })
+	d, _ := launch(t, func(c *config.Config) { c.TokenFile = servetest.File(t, "0123456789abcdef0123\n") })
 	cl, err := client.New(client.Config{URL: d.URL(), Token: "0123456789abcdef0123"})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	file := fileWith(t, "0123456789abcdef0123")
+	file := servetest.File(t, "0123456789abcdef0123")
 	o := divvy(t, "audit", "list", "--what", "site", "--limit", "2", "--server", d.URL(), "--token-file", file)
 	if o.code != fail.OK || strings.Count(o.out, "site.later") != 2 || !strings.Contains(o.out, "; 1 more") {
 		t.Errorf("%+v", o)
@@ -141,7 +142,7 @@ func TestChangesWithoutADaemonAreAudited(t *testing.T) {
 			t.Fatalf("%+v", o)
 		}
 	}
-	if got := auditOf(t, dsn, "token"); len(got) != 2 || !strings.HasSuffix(got[0], ", admin → revoked") || !strings.HasPrefix(got[1], "token.create root by "+offlineUser()+", admin: ") {
+	if got := auditOf(t, dsn, "token"); len(got) != 2 || !strings.HasSuffix(got[0], ", admin → revoked") || !strings.HasPrefix(got[1], "token.create root by "+offline.User()+", admin: ") {
 		t.Errorf("%q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+	"github.com/divvyhq/divvy/cmd/divvy/work"
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
@@ -29,7 +30,7 @@ func writeFile(t *testing.T, dir, name, text string) string {
 // A submission that broke off goes on with its key: the inputs that are stored are not sent again, and no task
 // is made twice.
 func TestSubmitGoesOn(t *testing.T) {
-	d, cl := startDaemon(t, nil)
+	d, cl := launch(t, nil)
 	dir := t.TempDir()
 	const n = 25_000
 	var names strings.Builder
@@ -59,7 +60,7 @@ command: ["echo", "{{.Input}}"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, err := cl.Submit(t.Context(), serverSpec(specs[1]), "some-key-2")
+	begun, err := cl.Submit(t.Context(), work.ServerSpec(specs[1]), "some-key-2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ command: ["echo", "{{.Input}}"]
 // What only the server can refuse is refused when the tasks before it are submitted: they are shown, and the rest
 // follows under the same key.
 func TestSubmitSaysWhatIsSubmitted(t *testing.T) {
-	d, cl := startDaemon(t, nil)
+	d, cl := launch(t, nil)
 	const doc = "name: %s\nuser: alice\nlabel: user\nshare: %s\ncount: 1\ncommand: [\"true\"]\n"
 	tasks := func(share string) string {
 		return writeFile(t, t.TempDir(), "tasks.yml", fmt.Sprintf(doc, "one", "Analysis/Grp")+"---\n"+fmt.Sprintf(doc, "two", share))
@@ -104,7 +105,7 @@ func TestSubmitSaysWhatIsSubmitted(t *testing.T) {
 
 // A file is checked as a whole before anything is submitted.
 func TestSubmitChecksFirst(t *testing.T) {
-	d, cl := startDaemon(t, nil)
+	d, cl := launch(t, nil)
 	dir := t.TempDir()
 	good := "name: good\nuser: alice\nlabel: user\ncount: 3\ncommand: [\"true\"]\n---\n"
 	for name, c := range map[string]struct{ second, want string }{
@@ -123,7 +124,7 @@ func TestSubmitChecksFirst(t *testing.T) {
 
 // The life of a site by command line: dry run, refusal with counts, move, history, rollback.
 func TestSiteByCommandLine(t *testing.T) {
-	d, cl := startDaemon(t, nil)
+	d, cl := launch(t, nil)
 	task, err := cl.Submit(t.Context(), servetest.Hello(50), "")
 	if err != nil {
 		t.Fatal(err)

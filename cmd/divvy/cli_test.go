@@ -14,7 +14,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/show"
 	"github.com/divvyhq/divvy/internal/golden"
 )
 
@@ -27,7 +29,7 @@ type outcome struct {
 func divvy(t *testing.T, args ...string) outcome {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := runContext(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &errs})
+	code := cli.Execute(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, rootCommand, args)
 	return outcome{code, out.String(), errs.String()}
 }
 
@@ -183,7 +185,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	var out, errs bytes.Buffer
-	code := runContext(ctx, []string{"shares", "show", "--watch", "--every", "100ms", "--server", server}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+	code := cli.Execute(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, rootCommand, []string{"shares", "show", "--watch", "--every", "100ms", "--server", server})
 	if code != fail.OK || strings.Count(out.String(), "SHARE ") != 1 || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("exit code %d\n%s%s", code, out.String(), errs.String())
 	}
@@ -262,7 +264,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestBranches(t *testing.T) {
-	got := strings.Join(branches([]int{0, 1, 2, 2, 1, 2, 1}), "|")
+	got := strings.Join(show.Branches([]int{0, 1, 2, 2, 1, 2, 1}), "|")
 	want := "|├─ |│  ├─ |│  └─ |├─ |│  └─ |└─ "
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -274,16 +276,9 @@ func TestBar(t *testing.T) {
 		held, target, full float64
 		want               string
 	}{{2, 4, 8, "██░░    "}, {4, 2, 8, "████    "}, {0, 0, 0, "········"}, {16, 0, 8, "████████"}} {
-		if got := bar(c.held, c.target, c.full, 8); got != c.want {
+		if got := show.Bar(c.held, c.target, c.full, 8); got != c.want {
 			t.Errorf("bar(%v, %v, %v) = %q, want %q", c.held, c.target, c.full, got, c.want)
 		}
-	}
-}
-
-func TestQuoted(t *testing.T) {
-	got := quoted([]string{"sh", "-c", "echo 'it' {{.Index}}", ""})
-	if want := `sh -c 'echo '\''it'\'' {{.Index}}' ''`; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }
 
@@ -298,9 +293,9 @@ func TestOtherWords(t *testing.T) {
 			t.Errorf("%s: %+v", line, o)
 		}
 	}
-	root := rootCommand(&cli{})
-	for path := range foreignWords {
-		if cmd, rest, err := root.Find(strings.Fields(path)); err != nil || len(rest) > 0 || name(cmd) != path {
+	root := cli.Tree(&cli.CLI{}, rootCommand)
+	for path := range cli.ForeignWords {
+		if cmd, rest, err := root.Find(strings.Fields(path)); err != nil || len(rest) > 0 || cli.Name(cmd) != path {
 			t.Errorf("there is no command %q", path)
 		}
 	}

@@ -14,9 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/demo"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/serve"
+	"github.com/divvyhq/divvy/cmd/divvy/show"
+	"github.com/divvyhq/divvy/cmd/divvy/work"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -30,7 +34,7 @@ type demoFlags struct {
 	verbose bool
 }
 
-func demoCommand(c *cli) *cobra.Command {
+func demoCommand(c *cli.CLI) *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -46,8 +50,8 @@ outputs, report.json and plot.svg.
 Exit code 0: all of it agrees. A slow machine leaves slots idle and says so, and fails nothing by that.
 Ctrl-C leaves nothing behind.`,
 		Example: "  divvy demo\n  divvy demo --keep --listen 127.0.0.1:8470",
-		Args:    takes(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), f) },
+		Args:    cli.Takes(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), c, f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.report, "report", "", "report folder, new or empty (default ./divvy-demo-report-<time>)")
@@ -59,7 +63,7 @@ Ctrl-C leaves nothing behind.`,
 	return cmd
 }
 
-func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
+func runDemo(ctx context.Context, c *cli.CLI, f demoFlags) (err error) {
 	if f.seconds < 4 || f.seconds > 3600 {
 		return fail.Usagef("--seconds %d is not within 4 … 3600", f.seconds)
 	}
@@ -68,26 +72,26 @@ func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
 		return err
 	}
 	began := time.Now()
-	fmt.Fprintln(c.out, "starting: private PostgreSQL, migrations, daemon …")
-	d := newDaemon(f.daemonConfig(), cfg.Log)
-	d.ephemeral = true
+	fmt.Fprintln(c.Out, "starting: private PostgreSQL, migrations, daemon …")
+	d := serve.New(f.daemonConfig(), cfg.Log)
+	d.Ephemeral()
 	if err := d.Start(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Stop(context.WithoutCancel(ctx))) }()
-	fmt.Fprintf(c.out, "serving at %s after %.1f s\n", d.URL(), time.Since(began).Seconds())
+	fmt.Fprintf(c.Out, "serving at %s after %.1f s\n", d.URL(), time.Since(began).Seconds())
 	if cfg.Client, err = client.New(client.Config{URL: d.URL(), UserAgent: "divvy-demo"}); err != nil {
 		return err
 	}
 	defer cfg.Client.Close()
-	cfg.Read = d.db.dsn
+	cfg.Read = d.DSN()
 	report, err := demo.Run(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	c.writeVerdict(report, time.Since(began))
+	writeVerdict(c, report, time.Since(began))
 	if f.keep {
-		if err := c.keepDemo(ctx, d, cfg); err != nil {
+		if err := keepDemo(ctx, c, d, cfg); err != nil {
 			return err
 		}
 	}
@@ -98,8 +102,8 @@ func (c *cli) demo(ctx context.Context, f demoFlags) (err error) {
 }
 
 // keepDemo goes on until Ctrl-C: the daemon serves and the slots run what is submitted.
-func (c *cli) keepDemo(ctx context.Context, d *daemon, cfg demo.Config) error {
-	fmt.Fprintf(c.out, "\nstill serving, with %d slots in queue LOCAL:\n\n  export DIVVY_SERVER=%s\n  divvy shares show --watch\n\nCtrl-C ends it and deletes its database.\n", cfg.Slots, d.URL())
+func keepDemo(ctx context.Context, c *cli.CLI, d *serve.Daemon, cfg demo.Config) error {
+	fmt.Fprintf(c.Out, "\nstill serving, with %d slots in queue LOCAL:\n\n  export DIVVY_SERVER=%s\n  divvy shares show --watch\n\nCtrl-C ends it and deletes its database.\n", cfg.Slots, d.URL())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -117,7 +121,7 @@ func (c *cli) keepDemo(ctx context.Context, d *daemon, cfg demo.Config) error {
 }
 
 // config is all of the demo's configuration that does not need the daemon.
-func (f demoFlags) config(c *cli) (cfg demo.Config, err error) {
+func (f demoFlags) config(c *cli.CLI) (cfg demo.Config, err error) {
 	if f.inputs == "" {
 		if f.inputs, err = demo.DefaultInputs(); err != nil {
 			return cfg, fail.Hintf(err, "Name one with --inputs FOLDER.")
@@ -136,16 +140,16 @@ func (f demoFlags) config(c *cli) (cfg demo.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	width, live := terminal(c.out)
-	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	width, live := show.Terminal(c.Out)
+	log := slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if f.verbose {
-		log = slog.New(slog.NewTextHandler(c.err, nil))
+		log = slog.New(slog.NewTextHandler(c.Err, nil))
 		live = false // a log and a picture on one terminal spoil each other
 	}
 	return demo.Config{
 		Binary: binary, Inputs: f.inputs, Folder: f.report, Window: time.Duration(f.seconds) * time.Second, Slots: 8, Log: log,
-		Screen: demo.Screen{Out: c.out, Live: live, Width: width, Colour: colourful(c.out), Draw: func(w io.Writer, s dispatcher.Standing) {
-			writeStanding(w, s, false, max(0, min(32, width-70)))
+		Screen: demo.Screen{Out: c.Out, Live: live, Width: width, Colour: show.Colourful(c.Out), Draw: func(w io.Writer, s dispatcher.Standing) {
+			work.WriteStanding(w, s, false, max(0, min(32, width-70)))
 		}},
 	}, nil
 }
@@ -159,25 +163,25 @@ func (f demoFlags) daemonConfig() config.Config {
 }
 
 // writeVerdict prints the table at the end.
-func (c *cli) writeVerdict(r *demo.Report, took time.Duration) {
-	fmt.Fprintf(c.out, "\nslot-seconds over %.0f s on %d slots:\n", r.To.Sub(r.From).Seconds(), r.Slots)
-	g := newGrid(c.out, "share", ">target", ">due", ">delivered", ">off", ">allowed", ">jobs", ">failed", "")
+func writeVerdict(c *cli.CLI, r *demo.Report, took time.Duration) {
+	fmt.Fprintf(c.Out, "\nslot-seconds over %.0f s on %d slots:\n", r.To.Sub(r.From).Seconds(), r.Slots)
+	g := show.New(c.Out, "share", ">target", ">due", ">delivered", ">off", ">allowed", ">jobs", ">failed", "")
 	for _, row := range r.Rows {
-		verdict := pick(row.WithinPlan, "ok", "off")
-		if g.colour {
-			verdict = pick(row.WithinPlan, text.FgGreen, text.FgRed).Sprint(verdict)
+		verdict := show.Pick(row.WithinPlan, "ok", "off")
+		if g.Colour {
+			verdict = show.Pick(row.WithinPlan, text.FgGreen, text.FgRed).Sprint(verdict)
 		}
-		g.row(row.Share, fmt.Sprintf("%.1f", row.Target), fmt.Sprintf("%.1f", row.Due), fmt.Sprintf("%.1f", row.Delivered),
+		g.Row(row.Share, fmt.Sprintf("%.1f", row.Target), fmt.Sprintf("%.1f", row.Due), fmt.Sprintf("%.1f", row.Delivered),
 			fmt.Sprintf("%+.1f", row.Deviation), fmt.Sprintf("%.1f", row.Allowed), row.Jobs, row.Failed, verdict)
 	}
-	g.flush()
+	g.Flush()
 	if r.Busy() {
-		fmt.Fprintf(c.out, "this machine was busy: %.0f %% of slot time idle\n", 100*r.Idle)
+		fmt.Fprintf(c.Out, "this machine was busy: %.0f %% of slot time idle\n", 100*r.Idle)
 	}
-	fmt.Fprintf(c.out, "%d outputs agree with their input files (%d files, %.1f MB)\n", r.Outputs, r.Files, float64(r.Bytes)/1e6)
+	fmt.Fprintf(c.Out, "%d outputs agree with their input files (%d files, %.1f MB)\n", r.Outputs, r.Files, float64(r.Bytes)/1e6)
 	for _, p := range r.Problems {
-		fmt.Fprintf(c.out, "problem: %s\n", p)
+		fmt.Fprintf(c.Out, "problem: %s\n", p)
 	}
-	fmt.Fprintf(c.out, "report: %s (outputs/, report.json, plot.svg)\n", r.Folder)
-	fmt.Fprintf(c.out, "%s after %.0f s\n", pick(r.Passed, "all agrees", "it does not agree"), took.Seconds())
+	fmt.Fprintf(c.Out, "report: %s (outputs/, report.json, plot.svg)\n", r.Folder)
+	fmt.Fprintf(c.Out, "%s after %.0f s\n", show.Pick(r.Passed, "all agrees", "it does not agree"), took.Seconds())
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+	"github.com/divvyhq/divvy/cmd/divvy/tools"
 
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
@@ -25,7 +26,7 @@ import (
 // The doctor beside a daemon: what it finds, and its exit code. What it cannot repair stays as it is.
 func TestDoctor(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	_, cl := startDaemon(t, func(c *config.Config) { c.Database = dsn })
+	_, cl := launch(t, func(c *config.Config) { c.Database = dsn })
 	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func TestDoctor(t *testing.T) {
 		if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 			t.Fatalf("%v: %+v", err, o)
 		}
-		if want := map[doctor.Level]int{doctor.OK: fail.OK, doctor.Warn: exitWarn, doctor.Bad: exitBad}[r.Level]; o.code != want {
+		if want := map[doctor.Level]int{doctor.OK: fail.OK, doctor.Warn: tools.ExitWarn, doctor.Bad: tools.ExitBad}[r.Level]; o.code != want {
 			t.Errorf("exit code %d of a report that is %s", o.code, r.Level)
 		}
 		for _, f := range r.Findings {
@@ -92,7 +93,7 @@ func TestDoctorMakesNothing(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	dsn := pgtest.Empty(t)
-	if o := divvy(t, "doctor", "--database", dsn); o.code != exitBad || !strings.Contains(o.out, "migrations are pending") {
+	if o := divvy(t, "doctor", "--database", dsn); o.code != tools.ExitBad || !strings.Contains(o.out, "migrations are pending") {
 		t.Errorf("%+v", o)
 	}
 	if o := divvy(t, "migrate", "status", "--database", dsn); o.code != fail.OK || !strings.Contains(o.out, "pending") {
@@ -121,7 +122,7 @@ func TestDoctorAsksByTLS(t *testing.T) {
 	daemon.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	daemon.StartTLS()
 	defer daemon.Close()
-	clock, err := daemonClock(config.Config{TLSCA: ca.PEM})
+	clock, err := tools.DaemonClock(config.Config{TLSCA: ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestDoctorAsksByTLS(t *testing.T) {
 	if off := time.Since(at); err != nil || off.Abs() > 30*time.Second {
 		t.Errorf("%v off, %v", off, err)
 	}
-	if clock, err = daemonClock(config.Config{}); err != nil {
+	if clock, err = tools.DaemonClock(config.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := clock(t.Context(), relay.Secure+daemon.Listener.Addr().String()); err == nil {

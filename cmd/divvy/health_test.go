@@ -1,10 +1,13 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
@@ -12,7 +15,7 @@ import (
 
 // Health says by its exit code what probes would say, and needs no token for it: one that is not ready lives all the same.
 func TestHealth(t *testing.T) {
-	d, _ := startDaemon(t, func(c *config.Config) { c.TokenFile = fileWith(t, "token-of-the-file-0123456789") })
+	d, _ := launch(t, func(c *config.Config) { c.TokenFile = servetest.File(t, "token-of-the-file-0123456789") })
 	t.Setenv("DIVVY_TOKEN_FILE", "/nowhere/token")
 	if o := divvy(t, "health", "--server", d.URL()); o.code != fail.OK || o.out != "ready\n" {
 		t.Errorf("%+v", o)
@@ -20,14 +23,19 @@ func TestHealth(t *testing.T) {
 	if o := divvy(t, "health", "--live", "--server", d.URL(), "-o", "json"); o.code != fail.OK || !strings.Contains(o.out, `"live"`) {
 		t.Errorf("%+v", o)
 	}
-	d.leaving.Store(true)
-	if o := divvy(t, "health", "--server", d.URL()); o.code != fail.Failed || o.err == "" {
+	leaving := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = io.WriteString(w, `{"status":"live"}`)
+	}))
+	defer leaving.Close()
+	if o := divvy(t, "health", "--server", leaving.URL); o.code != fail.Failed || o.err == "" {
 		t.Errorf("while it leaves: %+v", o)
 	}
-	if o := divvy(t, "health", "--live", "--server", d.URL()); o.code != fail.OK {
+	if o := divvy(t, "health", "--live", "--server", leaving.URL); o.code != fail.OK {
 		t.Errorf("while it leaves: %+v", o)
 	}
-	d.leaving.Store(false)
 	ill := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer ill.Close()
 	for _, c := range []struct {

@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // everyCommand calls fn with each command that people see.
 func everyCommand(fn func(*cobra.Command)) {
-	root := rootCommand(&cli{streams: standardStreams()})
+	root := cli.Tree(&cli.CLI{Streams: cli.StandardStreams()}, rootCommand)
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		if cmd.Hidden {
@@ -55,7 +56,7 @@ func TestHelpHasExamples(t *testing.T) {
 			for i, w := range words {
 				words[i] = strings.Trim(w, `'"`)
 			}
-			of, rest, err := rootCommand(&cli{streams: standardStreams()}).Find(words[1:])
+			of, rest, err := cli.Tree(&cli.CLI{Streams: cli.StandardStreams()}, rootCommand).Find(words[1:])
 			if err == nil {
 				err = of.ParseFlags(rest)
 			}
@@ -70,9 +71,9 @@ func TestHelpHasExamples(t *testing.T) {
 	if n < 80 {
 		t.Errorf("only %d examples", n)
 	}
-	for path := range examples {
-		if found := rootCommand(&cli{streams: standardStreams()}); path != "divvy" {
-			if cmd, _, err := found.Find(strings.Fields(path)); err != nil || name(cmd) != path {
+	for path := range cli.Examples {
+		if found := cli.Tree(&cli.CLI{Streams: cli.StandardStreams()}, rootCommand); path != "divvy" {
+			if cmd, _, err := found.Find(strings.Fields(path)); err != nil || cli.Name(cmd) != path {
 				t.Errorf("examples for %q, which is no command", path)
 			}
 		}
@@ -134,7 +135,7 @@ func TestDidYouMean(t *testing.T) {
 
 // A name that the site does not have is answered with the one that was meant.
 func TestDidYouMeanOfTheSite(t *testing.T) {
-	d, _ := startDaemon(t, nil)
+	d, _ := launch(t, nil)
 	for line, want := range map[string]string{
 		"queue show LOCLA":                    `did you mean "LOCAL"?`,
 		"queue drain LOCA":                    `did you mean "LOCAL"?`,

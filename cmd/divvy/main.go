@@ -1,7 +1,11 @@
 package main
 
-import "os"
+import (
+	"os"
+
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
+)
 
 func main() {
-	os.Exit(run(os.Args[1:], standardStreams()))
+	os.Exit(run(os.Args[1:], cli.StandardStreams()))
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/demo"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
 // payloadCommand is what the jobs of the demo run. It is hidden: no promise is made about it.
-func payloadCommand(*cli) *cobra.Command {
+func payloadCommand(*cli.CLI) *cobra.Command {
 	var out, index string
 	cmd := &cobra.Command{
 		Use:       "payload sha256|gzip|words FOLDER",

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/build"
@@ -31,7 +32,7 @@ type pilotFlags struct {
 }
 
 // pilotCommand runs jobs of a queue until it is told to leave.
-func pilotCommand(c *cli) *cobra.Command {
+func pilotCommand(c *cli.CLI) *cobra.Command {
 	var f pilotFlags
 	cmd := &cobra.Command{
 		Use:   "pilot --queue QUEUE [--slots N]",
@@ -41,15 +42,15 @@ func pilotCommand(c *cli) *cobra.Command {
 SIGTERM or Ctrl-C: take no more jobs and leave when the running ones have ended. A second one: kill them,
 report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
 		Example: "  divvy pilot --queue CERN --slots 8\n  divvy pilot --queue CERN --slots 8 --cores 16 --memory-mb 64000 --label os=el9 --max-idle 10m",
-		Args:    takes(),
+		Args:    cli.Takes(),
 	}
 	f.bind(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.guard != "" {
-			pilot.Guard(c.in, f.guard)
+			pilot.Guard(c.In, f.guard)
 			return nil
 		}
-		return c.pilot(cmd.Context(), f)
+		return runPilot(cmd.Context(), c, f)
 	}
 	return cmd
 }
@@ -77,11 +78,11 @@ func (f *pilotFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&f.guard, "guard", "", "be the guard of the pilot with this mark: kill its jobs when it is gone")
 	_ = fs.MarkHidden("guard")
-	_ = cmd.RegisterFlagCompletionFunc("log-format", fixed("text", "json"))
-	_ = cmd.RegisterFlagCompletionFunc("log-level", fixed("debug", "info", "warn", "error"))
+	_ = cmd.RegisterFlagCompletionFunc("log-format", cli.Fixed("text", "json"))
+	_ = cmd.RegisterFlagCompletionFunc("log-level", cli.Fixed("debug", "info", "warn", "error"))
 }
 
-func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
+func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 	if f.Queue == "" {
 		return fail.Usagef("no queue given; 'divvy queue list' shows which there are")
 	}
@@ -95,7 +96,7 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 		return fail.Usagef("--log-level %v", err)
 	}
 	// The pilot repeats calls by its own rules, so the client must not.
-	cl, err := c.asks(client.Config{UserAgent: "divvy-pilot/" + build.Version(), Patience: -1, Stay: f.stay})
+	cl, err := c.Asks(client.Config{UserAgent: "divvy-pilot/" + build.Version(), Patience: -1, Stay: f.stay})
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (c *cli) pilot(ctx context.Context, f pilotFlags) error {
 	cfg := f.Config
 	cfg.Client, cfg.Guard, cfg.Alone = cl, []string{self, "pilot", "--guard"}, true
 	cfg.WalltimeS = int64(f.walltime / time.Second)
-	cfg.Log = config.NewLog(c.err, config.Config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
+	cfg.Log = config.NewLog(c.Err, config.Config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
 	kill, quit := secondSignal(cfg.Log)
 	defer quit()
 	cfg.Kill = kill

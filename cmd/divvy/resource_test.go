@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/golden"
 )
@@ -143,7 +144,7 @@ func TestWatchGoesOn(t *testing.T) {
 		}
 	}
 	args := []string{"resource", "watch", "maya", "--every", "1s", "--exec", script, "--server", l.URL}
-	code := runContext(ctx, args, streams{in: strings.NewReader(""), out: heard{&out, seen}, err: heard{&errs, seen}})
+	code := cli.Execute(ctx, cli.Streams{In: strings.NewReader(""), Out: heard{&out, seen}, Err: heard{&errs, seen}}, rootCommand, args)
 	if code != fail.OK || strings.Count(out.String(), "used\n") != 2 || !strings.Contains(out.String(), "30 of 100 used\n") || !strings.Contains(errs.String(), "exit status 9") ||
 		!strings.Contains(errs.String(), "maya: No resource has this name") {
 		t.Errorf("exit code %d\n%s%s%v", code, out.String(), errs.String(), l.reports)
@@ -169,7 +170,7 @@ func TestWatchLeaves(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	var out, errs bytes.Buffer
 	began := time.Now()
-	code := runContext(ctx, []string{"resource", "watch", "maya", "--exec", "sleep 30", "--server", l.URL}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+	code := cli.Execute(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, rootCommand, []string{"resource", "watch", "maya", "--exec", "sleep 30", "--server", l.URL})
 	if code != fail.OK || errs.Len() > 0 || time.Since(began) > 20*time.Second {
 		t.Errorf("exit code %d after %s: %s", code, time.Since(began), errs.String())
 	}

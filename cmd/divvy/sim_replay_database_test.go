@@ -9,8 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/tools"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -19,8 +21,8 @@ import (
 func TestReplayOnlyReads(t *testing.T) {
 	cfg := config.Defaults()
 	cfg.Database = pgtest.DSN(t)
-	c := &cli{streams: streams{out: io.Discard, err: io.Discard}}
-	err := c.withRecords(t.Context(), cfg, func(ctx context.Context, db *pgxpool.Pool) error {
+	c := &cli.CLI{Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
+	err := tools.WithRecords(t.Context(), c, cfg, func(ctx context.Context, db *pgxpool.Pool) error {
 		var name string
 		if err := db.QueryRow(ctx, "SELECT current_setting('application_name')").Scan(&name); err != nil || name != "divvy replay" {
 			t.Errorf("the connection is %q, %v", name, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+	"github.com/divvyhq/divvy/cmd/divvy/tools"
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -24,12 +25,12 @@ func TestMoments(t *testing.T) {
 		"24h": now.Add(-24 * time.Hour), "7d": now.Add(-7 * 24 * time.Hour), "0s": now,
 		"2026-03-01T00:00:00Z": time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
 	} {
-		if got, err := parseMoment("since", in, now); err != nil || !got.Equal(want) {
+		if got, err := tools.ParseMoment("since", in, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s is %v, %v; want %v", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "yesterday", "-3h", "2026-03-01"} {
-		if at, err := parseMoment("since", in, now); err == nil {
+		if at, err := tools.ParseMoment("since", in, now); err == nil {
 			t.Errorf("%q is taken for %v", in, at)
 		}
 	}
@@ -37,7 +38,7 @@ func TestMoments(t *testing.T) {
 
 // A task that pilots have run is replayed beside the daemon: as it was, and by a site that gives its share nothing.
 func TestSimReplay(t *testing.T) {
-	d, cl := startDaemon(t, nil)
+	d, cl := launch(t, nil)
 	dsn := d.cfg.Database
 	for _, user := range []string{"user", "ptest"} {
 		spec := servetest.Hello(20)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/tools"
 	"github.com/divvyhq/divvy/internal/golden"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -41,7 +42,7 @@ func TestSimTables(t *testing.T) {
 func TestSimJSON(t *testing.T) {
 	args := []string{"sim", "swf", simTrace, "--site", simSite, "--compare", "--seed", "7"}
 	o := divvy(t, append(args, "-o", "json")...)
-	var r simReport
+	var r tools.SimReport
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatalf("%v\n%+v", err, o)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/work"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -52,21 +53,12 @@ func TestWatchTask(t *testing.T) {
 func TestWatchTaskGivesUp(t *testing.T) {
 	running := client.Task{ID: 7, State: "running"}
 	o := divvy(t, "watch", "task", "7", "--every", "100ms", "--timeout", "300ms", "--server", tellTask(t, running))
-	if o.code != exitTimeout || !strings.Contains(o.err, "task 7 is not over, and --timeout is") {
+	if o.code != work.ExitTimeout || !strings.Contains(o.err, "task 7 is not over, and --timeout is") {
 		t.Errorf("%+v", o)
 	}
 	for _, bad := range [][]string{{"x"}, {"7", "--every", "1ms"}, {"7", "--timeout", "-1s"}} {
 		if o := divvy(t, append([]string{"watch", "task", "--server", "http://127.0.0.1:1"}, bad...)...); o.code != fail.Usage {
 			t.Errorf("%v: %+v", bad, o)
 		}
-	}
-}
-
-// A line fits its terminal.
-func TestWatchLine(t *testing.T) {
-	var b strings.Builder
-	writeLine(&b, "task 7 running ["+strings.Repeat("█", 60)+"]", 40, true)
-	if line := strings.TrimPrefix(b.String(), "\r\x1b[K"); len([]rune(line)) > 39 || !strings.HasSuffix(line, "…") {
-		t.Errorf("%q", b.String())
 	}
 }

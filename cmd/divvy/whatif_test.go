@@ -23,13 +23,13 @@ import (
 // stage is a daemon with a site of the test's own.
 type stage struct {
 	t  *testing.T
-	d  *daemon
+	d  *tested
 	cl *client.Client
 }
 
 func newStage(t *testing.T, site string) *stage {
 	t.Helper()
-	d, cl := startDaemon(t, func(c *config.Config) {
+	d, cl := launch(t, func(c *config.Config) {
 		c.Site = filepath.Join(t.TempDir(), "site.yml")
 		if err := os.WriteFile(c.Site, []byte(site), 0o600); err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func (s *stage) finish(leases ...client.Lease) {
 func (s *stage) held() map[string]int {
 	s.t.Helper()
 	held := map[string]int{}
-	for _, share := range s.d.dispatcher.Standing().Pools[0].Shares {
+	for _, share := range s.d.Dispatcher().Standing().Pools[0].Shares {
 		if share.Leaf && share.Held > 0 {
 			held[share.Path] = int(share.Held)
 		}

@@ -138,7 +138,7 @@ func (r *dayRun) start(ctx context.Context) (err error) {
 		return err
 	}
 	r.client = r.daemon.client
-	if _, err := r.client.Apply(ctx, []byte(r.plan.file()), client.ApplyOptions{By: "divvy bench day"}); err != nil {
+	if _, err := r.client.Apply(ctx, []byte(r.plan.file()), client.ApplyOptions{By: "divvy-bench day"}); err != nil {
 		return err
 	}
 	store := site.NewStore(site.Config{Pool: r.place.pool})

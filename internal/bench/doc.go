@@ -1,5 +1,5 @@
 // Package bench measures divvy against what PostgreSQL, HTTP and other ways of sharing can do on the same machine
-// in the same minutes: 'divvy bench'. It is no part of serving.
+// in the same minutes: 'divvy-bench'. It is no part of serving.
 //
 //	database of its own ─▶ load (S8) ─▶ daemon ─▶ hold ─▶ rounds: floor, candidate, floor, candidate … ─▶ checks ─▶ figures
 //

@@ -22,7 +22,7 @@ func (s *stage) wholeLife(ctx context.Context, _ selection) error {
 	}
 	// In the end, not now: dropping a database writes out what all of them have changed.
 	s.place.cleanup = append(s.place.cleanup, func(ctx context.Context) error { floor.remove(ctx); return nil })
-	s.command(fmt.Sprintf("load process: divvy bench-load, %d keep-alive connections of %d slots each, POST /v1/pulls %s, then %s and %s with all of its leases",
+	s.command(fmt.Sprintf("load process: divvy-bench-load, %d keep-alive connections of %d slots each, POST /v1/pulls %s, then %s and %s with all of its leases",
 		s.lifePilots(), lifeSlots, s.lifeBody(0), pathRenew, pathFinish))
 	var floors, rates, slow, efforts []float64
 	for r := range s.Rounds {

@@ -37,7 +37,7 @@ func (s *stage) newRiver(ctx context.Context) (r *river, err error) {
 	}
 	source, ok := sourceTree(at)
 	if !ok {
-		return nil, &unmeasured{"River is built out of divvy's source tree; run divvy bench inside of it (there is none at " + at + " or above)"}
+		return nil, &unmeasured{"River is built out of divvy's source tree; run divvy-bench inside of it (there is none at " + at + " or above)"}
 	}
 	r = &river{s: s}
 	if r.folder, err = os.MkdirTemp("", "divvy-bench-"); err != nil {

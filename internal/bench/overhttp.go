@@ -35,7 +35,7 @@ func (s *stage) overHTTP(ctx context.Context, chosen selection) error {
 		return err
 	}
 	defer empty.Close()
-	s.command(fmt.Sprintf("load process: divvy bench-load, %d keep-alive connections, POST /v1/pulls %s", s.Pullers, s.body(0)))
+	s.command(fmt.Sprintf("load process: divvy-bench-load, %d keep-alive connections, POST /v1/pulls %s", s.Pullers, s.body(0)))
 	var beside *renewTurns
 	if s.Brief && chosen["S7"] {
 		if beside, err = s.newRenewTurns(ctx); err != nil {

@@ -62,7 +62,7 @@ func (p *place) open(ctx context.Context, database string, log *slog.Logger) (er
 	if err != nil {
 		return err
 	}
-	if p.pool, err = pg.Open(ctx, p.dsn, pg.MaxConns(40), pg.Name("divvy bench")); err != nil {
+	if p.pool, err = pg.Open(ctx, p.dsn, pg.MaxConns(40), pg.Name("divvy-bench")); err != nil {
 		return err
 	}
 	p.cleanup = append(p.cleanup, func(context.Context) error { p.pool.Close(); return nil })

@@ -105,7 +105,7 @@ const (
 func (s *stage) load(ctx context.Context) (Series, error) {
 	store := site.NewStore(site.Config{Pool: s.place.pool, Hooks: site.Hooks{
 		Barrier: intake.Barrier, Live: generator.Live, Applied: intake.Rebase}})
-	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(s.layout().file()), Name: "bench", By: "divvy bench"}); err != nil {
+	if _, err := store.Apply(ctx, site.ApplyRequest{Source: []byte(s.layout().file()), Name: "bench", By: "divvy-bench"}); err != nil {
 		return Series{}, err
 	}
 	at, err := store.Load(ctx)

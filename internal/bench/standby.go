@@ -80,7 +80,7 @@ func (s *standby) begin(ctx context.Context, dsn string, owner *syscall.Stat_t) 
 	}
 	own := fmt.Sprintf("host=%s port=5432 user=%s dbname=%s sslmode=disable options='-c role=divvy_reader'", s.dir, from.User, from.Database)
 	for deadline := time.Now().Add(time.Minute); ; {
-		s.pool, err = pg.Open(ctx, own, pg.MaxConns(8), pg.Name("divvy bench reports"), pg.ReadOnly())
+		s.pool, err = pg.Open(ctx, own, pg.MaxConns(8), pg.Name("divvy-bench reports"), pg.ReadOnly())
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}

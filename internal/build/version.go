@@ -1,4 +1,3 @@
-// Package build knows which release a program is.
 package build
 
 import "runtime/debug"

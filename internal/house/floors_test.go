@@ -36,11 +36,12 @@ var floors = map[string]int{
 	"internal/door":       0,
 	"internal/logs":       0,
 	"internal/loops":      1,
+	"internal/build":      0,
 	"migrations":          0,
 }
 
 // testOnly packages are imported by _test.go files only.
-var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "internal/e2e", "internal/browser", "internal/ownca", "internal/ledgertest", "dispatcher/dispatchertest", "dispatcher/sim"}
+var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "internal/e2e", "internal/browser", "internal/ownca", "internal/ledgertest", "internal/golden", "dispatcher/dispatchertest", "dispatcher/sim", "cmd/divvy/servetest"}
 
 // sameFloor lists the folders within a floor whose import is meant, beside the imports between a package and its own
 // sub-packages.

@@ -1,13 +1,14 @@
-// Package servetest starts daemons for tests: on a database and a port of their own, with a small site.
 package servetest
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,4 +95,32 @@ func Eventually(t testing.TB, within time.Duration, ok func() (bool, string)) {
 func Hello(count int64) generator.Spec {
 	return generator.Spec{Name: "hello", User: "alice", Label: "user", Count: count, Requirements: generator.Requirements{MemoryMB: 10},
 		Command: []string{"sh", "-c", "echo piece {{.Index}}"}}
+}
+
+// File is a file with a text.
+func File(t testing.TB, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Said keeps what several write at once.
+type Said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *Said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *Said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }

@@ -1,6 +1,6 @@
 // River is the floor of S3: jobs a second of github.com/riverqueue/river, measured as River measures itself.
 //
-// It is a module of its own so that divvy never depends on River, whose licence is MPL-2.0; 'divvy bench' builds it
+// It is a module of its own so that divvy never depends on River, whose licence is MPL-2.0; 'divvy-bench' builds it
 // out of the source tree. One order comes as JSON on standard input, one result goes as JSON to standard output:
 //
 //	{"dsn": "postgres://…", "jobs": 200000, "warm_up_ns": 1000000000, "duration_ns": 5000000000}

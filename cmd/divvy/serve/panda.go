@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/cmd/divvy/config"
+	"github.com/divvyhq/divvy/internal/keys"
+)
+
+// lastWord is the shortest panda_lease under which the last word of a failed job comes in time, and is no surprise when it is late.
+const lastWord = 3 * time.Minute
+
+// listenPanda opens the listener of PanDA's API, if it has one of its own.
+func (d *Daemon) listenPanda() error {
+	if d.cfg.PandaListen == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", d.cfg.PandaListen)
+	if err != nil {
+		return fmt.Errorf("panda_listen: %w", err)
+	}
+	d.life.onStop("panda listener", time.Second, func(context.Context) error { return ignoreClosed(l.Close()) })
+	d.doors.panda, err = withTLS("panda_listen", l, keys.TLSFiles{Name: "PanDA's API", Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA, Log: d.log})
+	return err
+}
+
+// PandaURL is where this host reaches PanDA's API.
+func (d *Daemon) PandaURL() string {
+	switch {
+	case d.doors.panda == nil:
+		return d.URL()
+	case d.cfg.PandaCert != "":
+		return urlOf(true, d.doors.panda.Addr())
+	}
+	return urlOf(false, d.doors.panda.Addr())
+}
+
+// pandaConfig is PanDA's API as the configuration has it.
+func (d *Daemon) pandaConfig() (panda.Config, error) {
+	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
+	access := &keys.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.PandaFiles, Read: d.pandaAccess}
+	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.PandaTrf))
+	c.Guard = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })
+	}
+	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
+	if d.cfg.PandaOpen() {
+		warnPandaOpen(d.cfg, d.log)
+	}
+	if d.cfg.PandaLease < lastWord {
+		d.log.Warn("pilots of PanDA say that a job has failed up to two minutes after its end: such jobs count as lost", "panda_lease", d.cfg.PandaLease, "least", lastWord)
+	}
+	return c, err
+}
+
+// pandaAccess is who is let in, as the files say it now.
+func (d *Daemon) pandaAccess() (*panda.Access, error) {
+	access := &panda.Access{Anyone: d.cfg.PandaOpen(), Operator: api.Steers(d.book)}
+	return access, errors.Join(
+		readCredentials("panda_tokens", d.cfg.PandaTokens, panda.ReadTokens, &access.Tokens),
+		readCredentials("panda_users", d.cfg.PandaUsers, panda.ReadUsers, &access.Users),
+		readCredentials("panda_issuers", d.cfg.PandaIssuers, panda.ReadIssuers(d.log), &access.Issuers),
+	)
+}
+
+// openBy is which keys let everybody in, by panda_anonymous.
+var openBy = map[bool]string{true: "panda_anonymous", false: "insecure, and no credentials"}
+
+// warnPandaOpen says aloud that other hosts need no credential.
+func warnPandaOpen(cfg config.Config, log *slog.Logger) {
+	key, addr := "listen", cfg.Listen
+	if cfg.PandaListen != "" {
+		key, addr = "panda_listen", cfg.PandaListen
+	}
+	if local, err := config.Loopback(addr); err == nil && !local {
+		log.Warn("everybody who reaches this port may take jobs, report on them and steer tasks by PanDA's calls: "+
+			openBy[cfg.PandaAnonymous], key, addr)
+	}
+}
+
+// readCredentials reads a file of credentials, if the key names one.
+func readCredentials[T any](key, file string, read func(string, io.Reader) (T, error), into *T) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	defer f.Close()
+	if *into, err = read(file, f); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// checkFolder refuses a key that names no folder, if it names one at all.
+func checkFolder(key, folder string) error {
+	if folder == "" {
+		return nil
+	}
+	at, err := os.Stat(folder)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", key, err)
+	case !at.IsDir():
+		return fmt.Errorf("%s: %s is not a folder", key, folder)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
+	"github.com/divvyhq/divvy/cmd/divvy/show"
+)
+
+// Claim shows what several jobs of a task hold together.
+func Claim(c *cli.CLI) *cobra.Command {
+	group := &cobra.Command{Use: "resource-claim", Aliases: []string{"resource-claims", "claim"}, Short: "Resource claims: what several jobs hold together"}
+	group.AddCommand(claimListCommand(c), claimCreateCommand(c), claimDeleteCommand(c),
+		&cobra.Command{Use: "show CLAIM", Short: "Show a resource claim with the jobs that hold it and that wait",
+			Long: `Show a resource claim with the jobs that hold it and that wait.
+
+A claim is pending until the first of its jobs gets a slot; then it is bound there, at that node and with these devices, and its
+other jobs get slots of that node only. It is draining when its task was scaled down and those that hold it still run, and
+released when no job is left that may hold it.`,
+			Example: "  divvy resource-claim show 7", Args: cli.Takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: c.Run(claimShow)})
+	return group
+}
+
+func claimListCommand(c *cli.CLI) *cobra.Command {
+	var filter client.ClaimFilter
+	var all bool
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List resource claims by id; without --state those that are not released", Args: cli.Takes(),
+		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			page, err := cli.Gather(cli.Pages{All: all, After: filter.After, Limit: filter.Limit}, func(after string, limit int) (client.Page[client.Claim], error) {
+				f := filter
+				f.After, f.Limit = after, limit
+				return cl.Claims(ctx, f)
+			})
+			if err != nil {
+				return err
+			}
+			return c.Print(page, func(w io.Writer) { writeClaims(w, page, c.Wide(), time.Now()) })
+		})}
+	f := cmd.Flags()
+	f.Int64Var(&filter.Task, "task", 0, "only claims of this task")
+	f.StringVar(&filter.State, "state", "", "only claims in this state: pending, bound, draining, released")
+	_ = cmd.RegisterFlagCompletionFunc("state", cli.Fixed("pending", "bound", "draining", "released"))
+	f.StringVar(&filter.Node, "node", "", "only claims that are bound at this node")
+	f.StringVar(&filter.Resource, "resource", "", "only claims that take units of this resource")
+	f.IntVar(&filter.Limit, "limit", 100, "claims a page, 1 to 1000")
+	f.StringVar(&filter.After, "after", "", "go on after a page: its 'next'")
+	f.BoolVar(&all, "all", false, "all pages")
+	return cmd
+}
+
+func claimShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
+	id, err := cli.ParseID("resource-claim", args[0])
+	if err != nil {
+		return err
+	}
+	claim, err := cl.Claim(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.Print(claim, func(w io.Writer) { writeClaim(w, claim, time.Now()) })
+}
+
+func writeClaims(w io.Writer, page client.Page[client.Claim], wide bool, now time.Time) {
+	headers := []string{">claim", ">task", "key", "state", "queue", "node", "devices", ">sharers", ">bound"}
+	if wide {
+		headers = append(headers, "takes", ">linger", ">idle", ">age")
+	}
+	g := show.New(w, headers...)
+	for _, claim := range page.Items {
+		cells := []any{claim.ID, taskOf(claim), claim.Key, g.State(claim.State), show.OrDash(claim.Queue), show.OrDash(claim.Node),
+			show.OrDash(strings.Join(claim.Devices, " ")), sharers(claim), show.Since(now, claim.BoundAt)}
+		if wide {
+			cells = append(cells, takesOf(claim), inSeconds(claim.LingerS), show.Since(now, claim.IdleSince), show.Age(now, claim.CreatedAt))
+		}
+		g.Row(cells...)
+	}
+	g.Flush()
+	cli.More(w, page.Next)
+}
+
+func writeClaim(w io.Writer, claim client.Claim, now time.Time) {
+	g := show.NewFacts(w)
+	g.Row("claim", fmt.Sprint(claim.ID))
+	g.Row("task", taskOf(claim))
+	g.Row("key", claim.Key)
+	g.Row("state", g.State(claim.State))
+	g.Row("template", claim.Template.Name+show.Pick(claim.Template.Missing && claim.Task != 0, " (neither the task nor the site has it: its jobs wait)", ""))
+	g.Row("takes", takesOf(claim))
+	if claim.Node != "" {
+		g.Row("bound", fmt.Sprintf("at node %s of queue %s%s", claim.Node, claim.Queue, forSome(now, claim.BoundAt)))
+	}
+	if len(claim.Devices) > 0 {
+		g.Row("devices", strings.Join(claim.Devices, " "))
+	}
+	g.Row("sharers", sharers(claim))
+	if claim.IdleSince != nil && claim.Task != 0 { // others stay where they are
+		g.Row("idle", fmt.Sprintf("for %s; unbound after %s", show.Age(now, *claim.IdleSince), inSeconds(claim.LingerS)))
+	}
+	g.Row("created", show.Age(now, claim.CreatedAt)+" ago")
+	if claim.EndedAt != nil {
+		g.Row("released", show.Age(now, *claim.EndedAt)+" ago")
+	}
+	g.Flush()
+	if len(claim.Holders) > 0 {
+		fmt.Fprintln(w, "\nheld by")
+		t := show.New(w, ">job", ">task", "name", ">attempt", "state", "pilot", ">since")
+		for _, h := range claim.Holders {
+			t.Row(h.Job, h.Task, show.OrDash(h.Name), h.Attempt, t.State(h.State), h.Pilot, show.Age(now, h.Since))
+		}
+		t.Flush()
+		others(w, claim.Sharers-len(claim.Holders))
+	}
+	if len(claim.Waiters) > 0 {
+		fmt.Fprintln(w, "\nwithout a slot ('divvy job explain JOB' says why)")
+		t := show.New(w, ">job", ">task", "name", "state", ">age")
+		for _, j := range claim.Waiters {
+			t.Row(j.Job, j.Task, show.OrDash(j.Name), t.State(j.State), show.Age(now, j.Since))
+		}
+		t.Flush()
+		others(w, claim.Waiting-len(claim.Waiters))
+	}
+}
+
+// others says how many a table does not have.
+func others(w io.Writer, n int) {
+	if n > 0 {
+		fmt.Fprintf(w, "… and %d more\n", n)
+	}
+}
+
+func taskOf(claim client.Claim) string {
+	if claim.Task == 0 {
+		return "-"
+	}
+	return fmt.Sprint(claim.Task)
+}
+
+func sharers(claim client.Claim) string {
+	if most := claim.Template.MaxSharers; most > 0 {
+		return fmt.Sprintf("%d of %d", claim.Sharers, most)
+	}
+	return fmt.Sprint(claim.Sharers)
+}
+
+// unitsOf lists units of resources, as in 2 maya.
+func unitsOf(resources map[string]int64) (parts []string) {
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		parts = append(parts, fmt.Sprintf("%d %s", resources[name], name))
+	}
+	return parts
+}
+
+// takesOf is what a claim takes when it is bound, in a few words.
+func takesOf(claim client.Claim) string {
+	parts := unitsOf(claim.Template.Resources)
+	if claim.Template.Node || len(claim.Template.Devices) > 0 {
+		parts = append(parts, "a node")
+	}
+	for _, kind := range slices.Sorted(maps.Keys(claim.Template.Devices)) {
+		parts = append(parts, show.Plural(int64(claim.Template.Devices[kind]), kind+" device"))
+	}
+	if claim.Template.Gang {
+		parts = append(parts, "all its jobs at once")
+	}
+	return show.OrDash(strings.Join(parts, ", "))
+}
+
+func forSome(now time.Time, t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return " for " + show.Age(now, *t)
+}

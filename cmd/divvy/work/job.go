@@ -1,0 +1,221 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
+	"github.com/divvyhq/divvy/cmd/divvy/show"
+	"github.com/divvyhq/divvy/dispatcher"
+)
+
+// Job looks at single jobs.
+func Job(c *cli.CLI) *cobra.Command {
+	group := &cobra.Command{Use: "job", Aliases: []string{"jobs"}, Short: "Jobs: the units that pilots run"}
+	group.AddCommand(jobListCommand(c), jobLogsCommand(c), jobExplainCommand(c),
+		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cli.Takes("JOB, the id of a job"), RunE: c.Run(jobShow)},
+		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a leased one is told so at its pilot's next heartbeat", Args: cli.Takes("JOB..., the ids of jobs"),
+			RunE: c.Run(jobKill)})
+	return group
+}
+
+func jobListCommand(c *cli.CLI) *cobra.Command {
+	var filter client.JobFilter
+	var all bool
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id; of a user or share the newest task first", Args: cli.Takes(),
+		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			page, err := cli.Gather(cli.Pages{All: all, After: filter.After, Limit: filter.Limit}, func(after string, limit int) (client.Page[dispatcher.JobRow], error) {
+				f := filter
+				f.After, f.Limit = after, limit
+				return cl.Jobs(ctx, f)
+			})
+			if err != nil {
+				return err
+			}
+			return c.Print(page, func(w io.Writer) { writeJobs(w, page, c.Wide(), time.Now()) })
+		})}
+	cmd.Flags().Int64Var(&filter.Task, "task", 0, "only jobs of this task")
+	cmd.Flags().StringVar(&filter.User, "user", "", "only jobs of this user's tasks")
+	cmd.Flags().StringVar(&filter.Share, "share", "", "only jobs of this share and those below it")
+	cmd.Flags().StringVar(&filter.Queue, "queue", "", "only jobs leased at this queue; with an ended --state, whose last attempt was there")
+	cmd.Flags().StringVar(&filter.State, "state", "", "only jobs in this state: waiting, ready, leased, finished, failed, cancelled")
+	_ = cmd.RegisterFlagCompletionFunc("state", cli.Fixed("waiting", "ready", "leased", "finished", "failed", "cancelled"))
+	cmd.Flags().IntVar(&filter.Limit, "limit", 100, "jobs a page, 1 to 1000")
+	cmd.Flags().StringVar(&filter.After, "after", "", "go on after a page: its 'next'")
+	cmd.Flags().BoolVar(&all, "all", false, "all pages")
+	return cmd
+}
+
+func jobShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
+	id, err := cli.ParseID("job", args[0])
+	if err != nil {
+		return err
+	}
+	j, err := cl.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.Print(j, func(w io.Writer) { writeJob(w, j, time.Now()) })
+}
+
+func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
+	ids, err := cli.ParseIDs("job", args)
+	if err != nil {
+		return err
+	}
+	done := []client.Killed{}
+	var failed error
+	for _, id := range ids {
+		k, err := cl.KillJob(ctx, id)
+		if err != nil {
+			failed = fmt.Errorf("job %d: %w", id, err)
+			break // what was killed before is said first
+		}
+		done = append(done, k)
+	}
+	if failed != nil && len(done) == 0 {
+		return failed
+	}
+	err = c.Print(client.Page[client.Killed]{Items: done}, func(w io.Writer) {
+		for _, k := range done {
+			text := "is " + k.State
+			if k.State == "leased" {
+				text = "is leased; its pilot ends it at the next heartbeat"
+			}
+			fmt.Fprintf(w, "job %d %s\n", k.Job, text)
+		}
+	})
+	return errors.Join(failed, err)
+}
+
+func jobLogsCommand(c *cli.CLI) *cobra.Command {
+	var attempt int
+	cmd := &cobra.Command{Use: "logs JOB", Aliases: []string{"log"}, Short: "Print the end of what an attempt wrote", Args: cli.Takes("JOB, the id of a job"),
+		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
+			id, err := cli.ParseID("job", args[0])
+			if err != nil {
+				return err
+			}
+			log, err := cl.JobLog(ctx, id, attempt)
+			if err != nil {
+				return err
+			}
+			return c.Print(log, func(w io.Writer) {
+				io.WriteString(w, log.Tail)
+				if log.Tail != "" && !strings.HasSuffix(log.Tail, "\n") {
+					io.WriteString(w, "\n")
+				}
+			})
+		})}
+	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt; 0 = the last one")
+	return cmd
+}
+
+func writeJobs(w io.Writer, page client.Page[dispatcher.JobRow], wide bool, now time.Time) {
+	headers := []string{">job", ">task", "share", "state", ">attempt", "queue", ">age"}
+	if wide {
+		headers = append(headers, ">priority", ">index", "pilot", "inputs", "reason")
+	}
+	g := show.New(w, headers...)
+	for _, j := range page.Items {
+		cells := []any{j.ID, j.Task, j.Share, g.State(j.State), fmt.Sprintf("%d/%d", j.Attempt, j.MaxAttempts), show.OrDash(j.Queue), show.Age(now, j.CreatedAt)}
+		if wide {
+			cells = append(cells, j.Priority, j.Index, show.OrDash(j.Pilot), show.OrDash(strings.Join(j.Inputs, " ")), show.OrDash(j.Reason))
+		}
+		g.Row(cells...)
+	}
+	g.Flush()
+	cli.More(w, page.Next)
+}
+
+func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
+	g := show.NewFacts(w)
+	g.Row("job", fmt.Sprint(j.ID))
+	g.Row("task", j.Task)
+	g.Row("share", j.Share)
+	g.Row("state", g.State(j.State))
+	if j.Reason != "" {
+		g.Row("reason", j.Reason)
+	}
+	if j.TryAt != nil {
+		g.Row("tried again", "in "+j.TryAt.Sub(now).Round(time.Second).String())
+	}
+	g.Row("priority", j.Priority)
+	g.Row("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
+	g.Row("index", j.Index)
+	if len(j.Inputs) > 0 {
+		g.Row("inputs", strings.Join(j.Inputs, "\n"))
+	}
+	if j.FirstEvent != nil && len(j.Inputs) < 2 {
+		g.Row("events", fmt.Sprintf("%d from %d on", j.Events, *j.FirstEvent))
+	} else if j.Events > 0 {
+		g.Row("events", j.Events)
+	}
+	if j.RetryOf != 0 {
+		g.Row("retry of", j.RetryOf)
+	}
+	if j.HalfOf != 0 {
+		g.Row("half of", j.HalfOf)
+	}
+	g.Row("created", show.Age(now, j.CreatedAt)+" ago")
+	if j.EndedAt != nil {
+		g.Row("ended", show.Age(now, *j.EndedAt)+" ago")
+	}
+	g.Flush()
+	if len(j.Attempts) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	a := show.New(w, ">attempt", "state", "queue", "pilot", "node", ">took", ">exit", ">cpu s", ">memory mb", "message")
+	for _, t := range j.Attempts {
+		a.Row(t.Attempt, a.State(t.State), t.Queue, t.Pilot, show.OrDash(t.Node), show.Took(t, now), exitCode(t.ExitCode),
+			fmt.Sprintf("%.1f", t.Usage.CPUSeconds), t.Usage.MemoryMB, show.OrDash(t.Message))
+	}
+	a.Flush()
+	for _, t := range j.Attempts {
+		if t.Meaning != "" {
+			fmt.Fprintf(w, "\nattempt %d: %s\n", t.Attempt, t.Meaning)
+		}
+		if t.Judged != "" {
+			fmt.Fprintf(w, "\nafter attempt %d: %s\n", t.Attempt, t.Judged)
+		}
+		writeNamed(w, "outputs", t, t.Outputs)
+		writeNamed(w, "report", t, t.Report)
+	}
+}
+
+// writeNamed writes what was said of an attempt, by name; text as it is, all else as JSON.
+func writeNamed(w io.Writer, what string, a dispatcher.Attempt, said map[string]any) {
+	if len(said) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s of attempt %d\n", what, a.Attempt)
+	g := show.NewFacts(w)
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		text, ok := said[name].(string)
+		if !ok {
+			b, _ := json.Marshal(said[name]) // it was read from JSON
+			text = string(b)
+		}
+		g.Row(name, show.OrDash(text))
+	}
+	g.Flush()
+}
+
+func exitCode(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}

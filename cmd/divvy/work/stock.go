@@ -1,0 +1,136 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
+	"github.com/divvyhq/divvy/cmd/divvy/show"
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
+)
+
+// Stock shows how well shares are supplied with ready jobs.
+func Stock(c *cli.CLI) *cobra.Command {
+	var share, queue string
+	cmd := &cobra.Command{Use: "stock", Short: "Show which shares have ready jobs for which queues", Args: cli.Takes(),
+		Example: "  divvy stock --share Production\n  divvy stock --queue CERN",
+		Long: `Show which shares have ready jobs for which queues.
+
+A row for the jobs of a share that the same queues may run: how many are ready, how many more its tasks will
+have, and how many the free slots could start now. Below them the gaps: queues without a ready job of the share,
+and why.`,
+		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
+			all, err := cl.Stock(ctx, share, queue)
+			if err != nil {
+				return err
+			}
+			return c.Print(client.Page[client.ShareStock]{Items: all}, func(w io.Writer) { writeStock(w, all, c.Wide()) })
+		})}
+	cmd.Flags().StringVar(&share, "share", "", "only this share and those below it")
+	cmd.Flags().StringVar(&queue, "queue", "", "only what this queue may run")
+	return cmd
+}
+
+func writeStock(w io.Writer, all []dispatcher.ShareStock, wide bool) {
+	g := show.New(w, "share", "queues", ">ready", ">to come", ">startable", ">starts/min")
+	gaps := show.New(w, "share", "no ready job at", "why")
+	nGaps := 0
+	for _, s := range all {
+		for _, set := range s.Sets {
+			startable := fmt.Sprint(set.Startable)
+			if set.Startable < 0 {
+				startable = "no bound"
+			}
+			g.Row(s.Share, namesOf(set.Queues, "nowhere", wide), set.Ready, set.ToCome, startable, show.Units(set.StartsPerMinute))
+		}
+		for _, gap := range s.Gaps {
+			nGaps++
+			gaps.Row(s.Share, namesOf(gap.Queues, "", wide), gap.Reason)
+		}
+	}
+	g.Flush()
+	if nGaps > 0 {
+		fmt.Fprintln(w)
+		gaps.Flush()
+	}
+}
+
+// mostNames bounds the names in a cell.
+const mostNames = 4
+
+func namesOf(names []string, none string, wide bool) string {
+	switch {
+	case len(names) == 0:
+		return none
+	case len(names) <= mostNames || wide:
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), len(names)-mostNames)
+}
+
+func taskQueuesCommand(c *cli.CLI) *cobra.Command {
+	return &cobra.Command{Use: "queues TASK", Short: "Show where the jobs of a task may run, and what excludes which queue",
+		Args: cli.Takes("TASK, the id of a task"), Example: "  divvy task queues 12",
+		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
+			id, err := cli.ParseID("task", args[0])
+			if err != nil {
+				return err
+			}
+			kinds, err := cl.TaskQueues(ctx, id)
+			if err != nil {
+				return err
+			}
+			return c.Print(client.Page[client.KindQueues]{Items: kinds}, func(w io.Writer) { writeKinds(w, kinds) })
+		})}
+}
+
+func writeKinds(w io.Writer, kinds []dispatcher.KindQueues) {
+	if len(kinds) == 0 {
+		fmt.Fprintln(w, "it has no jobs, and none to come")
+		return
+	}
+	for i, k := range kinds {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s and %d to come, of %s: %s\n", show.Plural(k.Jobs, "job"), k.ToCome, k.Share, needWords(k.Needs))
+		g := show.New(w, "queue", "state", ">pilots", "runs", "reason")
+		for _, q := range k.Queues {
+			runs := show.Pick(q.Runs, "yes", "no")
+			if q.Remote {
+				runs = "after others"
+			}
+			g.Row(q.Queue, g.State(string(q.State)), q.Pilots, runs, q.Reason)
+		}
+		g.Flush()
+	}
+}
+
+// needWords is what jobs need, in a line.
+func needWords(n job.Requirements) string {
+	words := []string{fmt.Sprintf("cores %d", n.Cores)}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{{"memory_mb", n.MemoryMB}, {"disk_mb", n.DiskMB}, {"walltime_s", n.WalltimeS}} {
+		if f.value > 0 {
+			words = append(words, fmt.Sprintf("%s %d", f.name, f.value))
+		}
+	}
+	if len(n.Queues) > 0 {
+		words = append(words, "queues "+strings.Join(n.Queues, " "))
+	}
+	if len(n.Labels) > 0 {
+		words = append(words, "labels "+show.Labels(n.Labels))
+	}
+	if n.Locality != "" {
+		words = append(words, n.Locality+" near "+strings.Join(n.Locations, " "))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,2 @@
+// Package build knows which release a program is.
+package build
