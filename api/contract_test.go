@@ -24,7 +24,7 @@ func TestDocumentIsCommitted(t *testing.T) {
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/openapi+json" {
 		t.Fatal(w.Code, w.Header())
 	}
-	golden.Equal(t, "openapi.json", string(w.Body.Bytes()))
+	golden.Equal(t, "openapi.json", w.Body.String())
 }
 
 // Every route is in the document and every operation of the document has a route.

@@ -33,6 +33,7 @@ type CLI struct {
 	Started   bool // a command's own code has begun
 }
 
+// Bind gives all commands the flags that say whom to ask and how to print.
 func (c *CLI) Bind(f *pflag.FlagSet) {
 	f.StringVar(&c.Server, "server", "", "URL of the daemon (env DIVVY_SERVER; default "+defaultServer+")")
 	f.StringVar(&c.TokenFile, "token-file", "", "file with the API token (env DIVVY_TOKEN holds the token itself)")
@@ -141,6 +142,7 @@ func readOrInherited(file string) ([]byte, error) {
 // Structured says that the result is for a program.
 func (c *CLI) Structured() bool { return c.Output == "json" || c.Output == "yaml" }
 
+// Wide says that a table is to have more columns.
 func (c *CLI) Wide() bool { return c.Output == "wide" }
 
 // client calls the daemon that the command line names.

@@ -20,6 +20,7 @@ func (c *CLI) Print(v any, table func(w io.Writer)) error {
 	return nil
 }
 
+// WriteJSON prints a result for programs.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

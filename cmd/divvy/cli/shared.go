@@ -67,6 +67,7 @@ func Gather[T any](want Pages, read func(after string, limit int) (client.Page[T
 	return page, err
 }
 
+// ParseID reads the id of what a command is about.
 func ParseID(what, s string) (int64, error) {
 	id, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || id < 1 {
@@ -75,6 +76,7 @@ func ParseID(what, s string) (int64, error) {
 	return id, nil
 }
 
+// ParseIDs reads several ids.
 func ParseIDs(what string, args []string) ([]int64, error) {
 	ids := make([]int64, len(args))
 	for i, s := range args {

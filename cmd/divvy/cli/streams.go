@@ -11,6 +11,7 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
+// StandardStreams are those of the process.
 func StandardStreams() Streams {
 	return Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 }

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// configFlag collects what the flags of serve say; the rest of the configuration comes below it.
+// Flags are what the flags of serve say; the rest of the configuration comes below them.
 type Flags struct {
 	file string
 	Said map[string]string // key → value of a flag that was given

@@ -40,8 +40,10 @@ func (p *Panel) Cover(days float64, figures []float64) {
 	}
 }
 
+// Across is where a day is, in pixels.
 func (p *Panel) Across(day float64) float64 { return p.X + PanelWidth*day/p.days }
 
+// Down is where a figure is, in pixels.
 func (p *Panel) Down(figure float64) float64 {
 	return p.Y + panelHeight*(p.high-figure)/(p.high-p.low)
 }

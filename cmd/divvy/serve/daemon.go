@@ -30,7 +30,7 @@ type Daemon struct {
 	log       *slog.Logger
 	watch     watching
 
-	db         *database
+	db         *Database
 	pool       *pgxpool.Pool
 	store      *site.Store
 	tokens     *access.Store
@@ -130,8 +130,8 @@ func (d *Daemon) openPool(ctx context.Context) (err error) {
 	return nil
 }
 
-func (db *database) name(dsn string) string {
-	if db.cluster != nil {
+func (d *Database) name(dsn string) string {
+	if d.cluster != nil {
 		return "private cluster"
 	}
 	return config.HidePassword(dsn)

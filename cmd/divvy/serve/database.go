@@ -13,17 +13,17 @@ import (
 	"github.com/divvyhq/divvy/migrations"
 )
 
-// database is where a daemon's data is: a private cluster, or a server that somebody else runs.
-type database struct {
+// Database is where a daemon's data is: a private cluster, or a server that somebody else runs.
+type Database struct {
 	cluster *pg.Cluster // nil with an explicit DSN
 	dsn     string
 	direct  string // for LISTEN and session locks; the same as dsn without a pooler
 }
 
 // OpenDatabase starts or attaches to the private cluster; with an explicit DSN there is nothing to start.
-func OpenDatabase(ctx context.Context, cfg config.Config, ephemeral bool, log *slog.Logger) (*database, error) {
+func OpenDatabase(ctx context.Context, cfg config.Config, ephemeral bool, log *slog.Logger) (*Database, error) {
 	if cfg.Database != "auto" {
-		d := &database{dsn: cfg.Database, direct: cfg.DatabaseDirect}
+		d := &Database{dsn: cfg.Database, direct: cfg.DatabaseDirect}
 		if d.direct == "" {
 			d.direct = d.dsn
 		}
@@ -37,20 +37,20 @@ func OpenDatabase(ctx context.Context, cfg config.Config, ephemeral bool, log *s
 	if err != nil {
 		return nil, err
 	}
-	return &database{cluster: cluster, dsn: cluster.DSN(), direct: cluster.DSN()}, nil
+	return &Database{cluster: cluster, dsn: cluster.DSN(), direct: cluster.DSN()}, nil
 }
 
 // pool opens connections to the database.
-func (d *database) pool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
+func (d *Database) pool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
 	return d.explain(pg.Open(ctx, d.dsn, opts...))
 }
 
 // DirectPool opens connections that keep their session: for migrations and LISTEN.
-func (d *database) DirectPool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
+func (d *Database) DirectPool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
 	return d.explain(pg.Open(ctx, d.direct, opts...))
 }
 
-func (d *database) explain(p *pgxpool.Pool, err error) (*pgxpool.Pool, error) {
+func (d *Database) explain(p *pgxpool.Pool, err error) (*pgxpool.Pool, error) {
 	if err != nil && d.cluster == nil {
 		err = fail.Hintf(err, "The DSN was given with --database, DIVVY_DATABASE or the configuration file. Without it divvy runs a private PostgreSQL.")
 	}
@@ -58,7 +58,7 @@ func (d *database) explain(p *pgxpool.Pool, err error) (*pgxpool.Pool, error) {
 }
 
 // Stop ends what openDatabase started.
-func (d *database) Stop(ctx context.Context) error {
+func (d *Database) Stop(ctx context.Context) error {
 	if d.cluster == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (d *database) Stop(ctx context.Context) error {
 }
 
 // checkPooler refuses a pooler that statements do not come through well.
-func (d *database) checkPooler(ctx context.Context) error {
+func (d *Database) checkPooler(ctx context.Context) error {
 	if d.dsn == d.direct {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (d *database) checkPooler(ctx context.Context) error {
 }
 
 // migrate brings the schema up to date, under a lock that daemons share.
-func (d *database) migrate(ctx context.Context, log *slog.Logger) error {
+func (d *Database) migrate(ctx context.Context, log *slog.Logger) error {
 	pool, err := d.DirectPool(ctx, pg.MaxConns(3), pg.Name("divvy migrate"))
 	if err != nil {
 		return err

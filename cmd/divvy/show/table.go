@@ -22,6 +22,7 @@ type Grid struct {
 	Colour bool
 }
 
+// New makes a grid. A header that starts with > is that of a column of figures.
 func New(w io.Writer, headers ...string) *Grid {
 	g := &Grid{t: table.NewWriter(), w: w, Colour: Colourful(w)}
 	style := table.StyleDefault
@@ -51,8 +52,10 @@ func NewFacts(w io.Writer) *Grid {
 	return g
 }
 
+// Row adds a row.
 func (g *Grid) Row(cells ...any) { g.t.AppendRow(cells) }
 
+// Flush prints the grid.
 func (g *Grid) Flush() {
 	io.WriteString(g.w, g.t.Render()+"\n")
 }
@@ -60,6 +63,7 @@ func (g *Grid) Flush() {
 // State colours the word of a state: green is good, red is bad, yellow waits for somebody.
 func (g *Grid) State(s string) string { return ColourState(s, g.Colour) }
 
+// ColourState is the word of a state, in its colour if colours are wanted.
 func ColourState(s string, colour bool) string {
 	if !colour {
 		return s
@@ -148,6 +152,7 @@ func Branches(depths []int) []string {
 	return out
 }
 
+// Pick is one of two values.
 func Pick[T any](ok bool, yes, no T) T {
 	if ok {
 		return yes

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
+// Since is how long ago something was, or a dash.
 func Since(now time.Time, t *time.Time) string {
 	if t == nil {
 		return "-"
@@ -25,6 +26,7 @@ func Took(a dispatcher.Attempt, now time.Time) string {
 	return now.Sub(a.ClaimedAt).Round(100 * time.Millisecond).String()
 }
 
+// Slots is a number of slots of which there may be no bound.
 func Slots(n *int) string {
 	if n == nil {
 		return "unlimited"
@@ -32,6 +34,7 @@ func Slots(n *int) string {
 	return strconv.Itoa(*n)
 }
 
+// Limit is a number of which 0 is none.
 func Limit(n int64) string {
 	if n == 0 {
 		return "-"
@@ -39,6 +42,7 @@ func Limit(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// Seconds is a time of so many seconds.
 func Seconds(s int64) string {
 	if s == 0 {
 		return "-"

@@ -96,7 +96,7 @@ func simReplay(ctx context.Context, c *cli.CLI, f *replayFlags) error {
 		if err != nil {
 			return err
 		}
-		if err := nameDifferences(ctx, c, store, &score); err != nil {
+		if err := nameDifferences(ctx, store, &score); err != nil {
 			return err
 		}
 		if err := printReplay(c, score, other != nil); err != nil {
@@ -145,7 +145,7 @@ func siteBeside(ctx context.Context, c *cli.CLI, store *site.Store, file string)
 }
 
 // nameDifferences fills in the names of what differences are about; those that are in force no more keep their number.
-func nameDifferences(ctx context.Context, c *cli.CLI, store *site.Store, s *replay.Score) error {
+func nameDifferences(ctx context.Context, store *site.Store, s *replay.Score) error {
 	now, err := store.Load(ctx)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
+// SharesWhy is 'divvy shares why': why one share comes before another.
 func SharesWhy(c *cli.CLI) *cobra.Command {
 	var o client.WhyOptions
 	var since string

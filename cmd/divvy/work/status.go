@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
 
+// Status is 'divvy status'.
 func Status(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show how the daemon and its site stand", Args: cli.Takes(),
 		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
