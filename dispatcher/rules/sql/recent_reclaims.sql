@@ -10,7 +10,7 @@ WITH given AS (
     SELECT * FROM unnest(@queues::int[], @pools::text[]) AS s (queue, pool)
 )
 SELECT g.pool, g.claimer_id, g.open, g.freed, (
-    (SELECT coalesce(sum(l.units), 0) FROM held l JOIN sited s ON s.queue = l.queue WHERE s.pool = g.pool AND l.share = g.claimer_id AND l.granted_at > g.since)
-    + (SELECT coalesce(sum(h.units), 0) FROM history h JOIN sited s ON s.queue = h.queue WHERE s.pool = g.pool AND h.share = g.claimer_id AND h.ended_at > g.since AND h.granted_at > g.since)
+    (SELECT coalesce(sum(l.units), 0) FROM held l WHERE l.queue = ANY (ARRAY(SELECT s.queue FROM sited s WHERE s.pool = g.pool)) AND l.share = g.claimer_id AND l.granted_at > g.since)
+    + (SELECT coalesce(sum(h.units), 0) FROM history h WHERE h.queue = ANY (ARRAY(SELECT s.queue FROM sited s WHERE s.pool = g.pool)) AND h.share = g.claimer_id AND h.ended_at > g.since AND h.granted_at > g.since)
 )::bigint AS taken
 FROM given g;
