@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher"
 )
@@ -35,6 +36,11 @@ func (p *Page) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
 		}
 	}
 	return out, a.err()
+}
+
+// Sampled says whether a line stands for other decisions too, as far as is seen here.
+func (d DecisionsPage) Sampled() bool {
+	return slices.ContainsFunc(d.Items, func(e dispatcher.Decided) bool { return e.Weight > 1 })
 }
 
 // skippedOf names the shares that stood before the winner of a decision.

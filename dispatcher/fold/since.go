@@ -132,7 +132,7 @@ func (c *comparison) held(ctx context.Context, want []Lease) (list []Holding, er
 	return list, err
 }
 
-// holding is what is known of a lease: one from before has been moved, nobody knows how often.
+// holding is what is known of a lease: of one from before, where it stands now, without what only its grant said.
 func (c *comparison) holding(l Lease, moves map[int64][]Move) Holding {
 	if c.isNew(l.Nth) {
 		return Holding{Lease: l}

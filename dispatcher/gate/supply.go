@@ -94,7 +94,7 @@ func (sp *Supplies) Adopt(version shares.Version) {
 		if sup := sp.reported(key); sup != nil {
 			sup.follow()
 		} else {
-			r.stale = false // of what is not there none is too old: who starts by tables would not know
+			r.stale = false // a report of what the site lacks is never stale: a start from tables could not tell
 		}
 	}
 }

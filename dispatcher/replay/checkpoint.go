@@ -152,10 +152,13 @@ func (c *Checkpoint) Pack() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// ErrUnreadable is a checkpoint that cannot be unpacked: another version of divvy wrote it, or it is broken.
+var ErrUnreadable = errors.New("unpack a checkpoint")
+
 // Unpack reads what Pack wrote.
 func Unpack(packed []byte) (*Checkpoint, error) {
 	if len(packed) == 0 || packed[0] != format {
-		return nil, fmt.Errorf("unpack a checkpoint: it is not of format %d: another version of divvy wrote it", format)
+		return nil, fmt.Errorf("%w: it is not of format %d: another version of divvy wrote it", ErrUnreadable, format)
 	}
 	r := bufio.NewReaderSize(flate.NewReader(bytes.NewReader(packed[1:])), 1<<16)
 	c := &Checkpoint{leases: newTable(leaseColumns), idle: newTable(idleColumns)}
@@ -171,7 +174,7 @@ func Unpack(packed []byte) (*Checkpoint, error) {
 		err = c.leases.read(r)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("unpack a checkpoint: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	c.At, c.Machine, c.Shapes, c.Orders, c.names.list = h.At, h.Machine, h.Shapes, h.Orders, h.Names
 	return c, nil

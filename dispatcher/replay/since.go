@@ -6,7 +6,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Since is the checkpoint as the fold knows it: to see whether the tables are what the log says, where its beginning is gone.
+// Since is a checkpoint that was unpacked as the fold knows it: to see whether the tables are what the log says, where its beginning is gone.
 func (c *Checkpoint) Since() fold.Since {
 	m := c.Machine
 	s := fold.Since{Position: fold.Position{Seq: m.Seq, ID: m.ID, At: c.At}, Version: m.Version, Now: m.Now, Users: map[int64]string{}, Cores: map[int32]int64{},

@@ -9,7 +9,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/replay"
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -151,11 +150,11 @@ func (d *Doctor) recountSince(ctx context.Context, folder *fold.Folder) ([]Findi
 	store := replay.NewStore(d.cfg.Direct)
 	for seq := int64(0); ; {
 		c, err := store.After(ctx, seq)
-		if pg.Code(err) != "" || ctx.Err() != nil {
-			return nil, err
-		}
-		if err != nil || c == nil {
+		if errors.Is(err, replay.ErrUnreadable) || err == nil && c == nil {
 			return []Finding{notCompared(err)}, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 		seq = c.Machine.Seq
 		wrong, err := folder.CompareSince(ctx, c.Since())
@@ -179,7 +178,7 @@ func (d *Doctor) recountSince(ctx context.Context, folder *fold.Folder) ([]Findi
 
 // notCompared says why nothing is known of the tables.
 func notCompared(why error) Finding {
-	f := Finding{Level: Warn, Found: "not compared: the log does not have its beginning any more, and no checkpoint is kept from which it goes on",
+	f := Finding{Level: Warn, Found: "not compared: the log does not have its beginning any more, and no checkpoint is kept that it goes on from and that the tables have reached",
 		Do: "daemons keep one an hour: look for step checkpoint in their logs; repeat it when there is one"}
 	if why != nil {
 		f.Found = fmt.Sprintf("not compared: the log does not have its beginning any more, and its oldest checkpoint cannot be read: %v", why)

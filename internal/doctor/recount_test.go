@@ -81,5 +81,5 @@ func TestRecountWithoutTheBeginning(t *testing.T) {
 	}
 	recount(Warn, "not compared: ", "cannot be read", "another version of divvy")
 	w.exec("DELETE FROM replay_checkpoints WHERE seq = 22")
-	recount(Warn, "not compared: ", "no checkpoint is kept from which it goes on")
+	recount(Warn, "not compared: ", "no checkpoint is kept that it goes on from")
 }
