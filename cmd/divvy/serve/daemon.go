@@ -43,7 +43,7 @@ type Daemon struct {
 	company    company
 	pages      *web.Hub
 
-	doors doors
+	ports ports
 	http  server // on the first of them
 	life  lifetime
 }
@@ -86,7 +86,7 @@ func (d *Daemon) DSN() string { return d.db.dsn }
 // stopped again. ctx bounds the start only.
 func (d *Daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.startGC, d.startTraces, d.openDoors, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
+		d.startGC, d.startTraces, d.openPorts, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
 		d.startDispatcher, d.settled, d.startLoops, d.serve,
 	} {
 		if err := step(ctx); err != nil {
@@ -99,10 +99,10 @@ func (d *Daemon) Start(ctx context.Context) error {
 }
 
 // Addr is where the API listens; with port 0 in the configuration, the port that was free.
-func (d *Daemon) Addr() string { return d.doors.api.Addr().String() }
+func (d *Daemon) Addr() string { return d.ports.api.Addr().String() }
 
 // URL is Addr for a client on this host.
-func (d *Daemon) URL() string { return urlOf(d.cfg.TLSCert != "", d.doors.api.Addr()) }
+func (d *Daemon) URL() string { return urlOf(d.cfg.TLSCert != "", d.ports.api.Addr()) }
 
 // Failed gets an error when the daemon cannot go on by itself.
 func (d *Daemon) Failed() <-chan error { return d.life.failed }

@@ -40,7 +40,7 @@ func (l *lifetime) fail(err error) {
 	}
 }
 
-// end takes all steps back in the reverse order, each within its own bound and all within ctx and its own one.
+// end takes all steps back in the reverse order, each within its bound and all within ctx and within.
 // A step that fails or runs out of time does not keep the next from being taken.
 func (l *lifetime) end(ctx context.Context) error {
 	var errs []error

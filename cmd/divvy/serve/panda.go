@@ -30,19 +30,19 @@ func (d *Daemon) listenPanda() error {
 		return fmt.Errorf("panda_listen: %w", err)
 	}
 	d.life.onStop("panda listener", time.Second, func(context.Context) error { return ignoreClosed(l.Close()) })
-	d.doors.panda, err = withTLS("panda_listen", l, keys.TLSFiles{Name: "PanDA's API", Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA, Log: d.log})
+	d.ports.panda, err = withTLS("panda_listen", l, keys.TLSFiles{Name: "PanDA's API", Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA, Log: d.log})
 	return err
 }
 
 // PandaURL is where this host reaches PanDA's API.
 func (d *Daemon) PandaURL() string {
 	switch {
-	case d.doors.panda == nil:
+	case d.ports.panda == nil:
 		return d.URL()
 	case d.cfg.PandaCert != "":
-		return urlOf(true, d.doors.panda.Addr())
+		return urlOf(true, d.ports.panda.Addr())
 	}
-	return urlOf(false, d.doors.panda.Addr())
+	return urlOf(false, d.ports.panda.Addr())
 }
 
 // pandaConfig is PanDA's API as the configuration has it.

@@ -24,7 +24,7 @@ func TestAlive(t *testing.T) {
 	if err := d.alive(t.Context()); err != nil || !strings.HasPrefix(d.URL(), "https://") {
 		t.Errorf("%s: %v", d.URL(), err)
 	}
-	gone := &Daemon{doors: doors{api: closedListener(t)}}
+	gone := &Daemon{ports: ports{api: closedListener(t)}}
 	if err := gone.alive(t.Context()); err == nil {
 		t.Error("a closed port is alive")
 	}

@@ -172,7 +172,7 @@ func (d *Daemon) serve(context.Context) error {
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.book, Closed: d.cfg.Closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: build.Version(), Pages: d.pages,
-		Panda: calls, PandaApart: d.doors.panda != nil,
+		Panda: calls, PandaApart: d.ports.panda != nil,
 		Relay: &api.Relay{
 			Serve: func(questions relay.Handler) http.Handler { return d.company.links.Handler(d.company.leave, questions) },
 			Ask: func(ctx context.Context, path string, body []byte) (relay.Reply, error) {
@@ -182,14 +182,14 @@ func (d *Daemon) serve(context.Context) error {
 		},
 	})
 	d.http = api.NewServer(handler, d.log)
-	d.life.serveOn("http", d.doors.api, d.http)
-	if d.doors.panda != nil {
-		d.life.serveOn("panda", d.doors.panda, api.NewPandaServer(handler, d.log))
+	d.life.serveOn("http", d.ports.api, d.http)
+	if d.ports.panda != nil {
+		d.life.serveOn("panda", d.ports.panda, api.NewPandaServer(handler, d.log))
 		d.log.Info("PanDA's API", "url", d.PandaURL())
 	}
-	if d.doors.pprof != nil {
-		d.life.serveOn("pprof", d.doors.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
-		d.log.Info("profiles", "url", "http://"+d.doors.pprof.Addr().String()+"/debug/pprof/")
+	if d.ports.pprof != nil {
+		d.life.serveOn("pprof", d.ports.pprof, &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second})
+		d.log.Info("profiles", "url", "http://"+d.ports.pprof.Addr().String()+"/debug/pprof/")
 	}
 	// The first thing that Stop does: no new grants, and pulls that wait are told so (503) instead of keeping the HTTP server from ending.
 	// Renewals and ends are served until that has happened.

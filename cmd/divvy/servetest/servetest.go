@@ -78,16 +78,18 @@ func (l lines) Write(p []byte) (int, error) {
 // Eventually polls until ok, and fails the test with the last complaint when that takes too long.
 func Eventually(t testing.TB, within time.Duration, ok func() (bool, string)) {
 	t.Helper()
-	deadline := time.Now().Add(within)
+	tick, over := time.NewTicker(20*time.Millisecond), time.After(within)
+	defer tick.Stop()
 	for {
 		good, complaint := ok()
 		if good {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-tick.C:
+		case <-over:
 			t.Fatal(complaint)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -11,22 +11,22 @@ import (
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
-// doors are the ports of a daemon.
-type doors struct {
+// ports are where a daemon listens.
+type ports struct {
 	api   net.Listener
 	panda net.Listener // nil: PanDA's API is beside the native one
 	pprof net.Listener
 }
 
-// openDoors takes the ports before anything runs: a port in use is the first thing to be said, and whoever connects
+// openPorts takes the ports before anything runs: a port in use is the first thing to be said, and whoever connects
 // during a long migration waits for its end.
-func (d *Daemon) openDoors(context.Context) (err error) {
-	if d.doors.api, err = net.Listen("tcp", d.cfg.Listen); err != nil {
+func (d *Daemon) openPorts(context.Context) (err error) {
+	if d.ports.api, err = net.Listen("tcp", d.cfg.Listen); err != nil {
 		return fail.Hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
 	}
-	plain := d.doors.api
+	plain := d.ports.api
 	d.life.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(plain.Close()) })
-	d.doors.api, err = withTLS("listen", plain, keys.TLSFiles{Name: "the HTTP API", Cert: d.cfg.TLSCert, Key: d.cfg.TLSKey, ClientCA: d.cfg.TLSClientCA, Log: d.log})
+	d.ports.api, err = withTLS("listen", plain, keys.TLSFiles{Name: "the HTTP API", Cert: d.cfg.TLSCert, Key: d.cfg.TLSKey, ClientCA: d.cfg.TLSClientCA, Log: d.log})
 	if err != nil {
 		return err
 	}
@@ -36,10 +36,10 @@ func (d *Daemon) openDoors(context.Context) (err error) {
 	if d.cfg.Pprof == "" {
 		return nil
 	}
-	if d.doors.pprof, err = net.Listen("tcp", d.cfg.Pprof); err != nil {
+	if d.ports.pprof, err = net.Listen("tcp", d.cfg.Pprof); err != nil {
 		return fmt.Errorf("pprof: %w", err)
 	}
-	d.life.onStop("pprof listener", time.Second, func(context.Context) error { return ignoreClosed(d.doors.pprof.Close()) })
+	d.life.onStop("pprof listener", time.Second, func(context.Context) error { return ignoreClosed(d.ports.pprof.Close()) })
 	return nil
 }
 
