@@ -138,14 +138,14 @@ func runBench(c *cli.CLI, cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	if f.strict && len(report.Skipped) > 0 {
-		fmt.Fprintf(c.Err, "divvy: %s was not measured\n", report.Skipped[0].ID)
+		fmt.Fprintf(c.Err, "divvy-bench: %s was not measured\n", report.Skipped[0].ID)
 		return fail.ErrSilent
 	}
 	if f.reached {
 		report = report.Known()
 	}
 	if worst, ok := report.Worst(); f.strict && ok && worst.Attained() < f.floor {
-		fmt.Fprintf(c.Err, "divvy: %s reaches %.0f %% of its target, less than %.0f %%\n", worst.ID, 100*worst.Attained(), 100*f.floor)
+		fmt.Fprintf(c.Err, "divvy-bench: %s reaches %.0f %% of its target, less than %.0f %%\n", worst.ID, 100*worst.Attained(), 100*f.floor)
 		return fail.ErrSilent
 	}
 	return nil

@@ -29,6 +29,7 @@ func rootCommand(c *cli.CLI) *cobra.Command {
 		Long:    "divvy shares out the slots of a site by a tree of shares.\nOne binary: daemon, pilot, command line. Start with 'divvy demo'.",
 		Version: build.Version(),
 	}
+	c.Bind(root.PersistentFlags())
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Run:"},
 		&cobra.Group{ID: "site", Title: "Site:"},

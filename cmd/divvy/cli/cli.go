@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"strconv"
 	"strings"
 	"time"
@@ -30,17 +31,17 @@ type CLI struct {
 	TokenFile string
 	TLS       keys.ClientFiles
 	Output    string
+	program   string
 	Started   bool // a command's own code has begun
 }
 
-// Bind gives all commands the flags that say whom to ask and how to print.
+// Bind gives commands the flags that say which daemon they ask, and as whom.
 func (c *CLI) Bind(f *pflag.FlagSet) {
 	f.StringVar(&c.Server, "server", "", "URL of the daemon (env DIVVY_SERVER; default "+defaultServer+")")
 	f.StringVar(&c.TokenFile, "token-file", "", "file with the API token (env DIVVY_TOKEN holds the token itself)")
 	f.StringVar(&c.TLS.CA, "ca", "", "PEM file with the CAs of the daemon's certificate (env DIVVY_CA; default those of the system)")
 	f.StringVar(&c.TLS.Cert, "cert", "", "client certificate to show to the daemon (env DIVVY_CERT)")
 	f.StringVar(&c.TLS.Key, "cert-key", "", "key of --cert (env DIVVY_CERT_KEY; default the file of --cert)")
-	f.StringVarP(&c.Output, "output", "o", "table", "table, wide, json or yaml; of reports csv too")
 }
 
 // ForCSV marks commands that know -o csv.
@@ -173,4 +174,14 @@ func (c *CLI) WithClient(do func(ctx context.Context, cl *client.Client, args []
 // Run is withClient of a function that needs the command line too.
 func (c *CLI) Run(do func(ctx context.Context, c *CLI, cl *client.Client, args []string) error) func(*cobra.Command, []string) error {
 	return c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error { return do(ctx, c, cl, args) })
+}
+
+// Whoami is kept with a version: user@host.
+func Whoami() string {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return name + "@" + host
 }

@@ -103,3 +103,8 @@ func (c *CLI) Complete(cmd *cobra.Command) {
 		return
 	}
 }
+
+// Fixed completes one of a few words.
+func Fixed(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
 
 // Execute runs one command line of the tree that root makes, and returns its exit code.
@@ -51,7 +53,8 @@ func Tree(c *CLI, make func(c *CLI) *cobra.Command) *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetIn(c.In)
 	root.SetErr(c.Err)
-	c.Bind(root.PersistentFlags())
+	c.program = root.Name()
+	root.PersistentFlags().StringVarP(&c.Output, "output", "o", "table", "table, wide, json or yaml; of reports csv too")
 	_ = root.RegisterFlagCompletionFunc("output", Fixed("table", "wide", "json", "yaml"))
 	root.SetFlagErrorFunc(FlagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -85,5 +88,22 @@ func (c *CLI) finish(cmd *cobra.Command) {
 			c.Started = true
 			return run(cmd, args)
 		}
+	}
+}
+
+// Complain says on stderr what went wrong and, where that is known, what to do about it.
+func Complain(c *CLI, err error) {
+	if errors.Is(err, fail.ErrSilent) {
+		return
+	}
+	red := text.Colors{}
+	if show.Colourful(c.Err) {
+		red = text.Colors{text.FgRed}
+	}
+	err = Explain(err)
+	fmt.Fprintf(c.Err, "%s %v\n", red.Sprint(c.program+":"), err)
+	var h fail.Hinted
+	if errors.As(err, &h) {
+		fmt.Fprintf(c.Err, "  %s\n", h.Hint)
 	}
 }

@@ -26,7 +26,7 @@ func Took(a dispatcher.Attempt, now time.Time) string {
 	return now.Sub(a.ClaimedAt).Round(100 * time.Millisecond).String()
 }
 
-// Slots is a number of slots of which there may be no bound.
+// Slots is a number of slots; nil is no limit.
 func Slots(n *int) string {
 	if n == nil {
 		return "unlimited"
@@ -34,7 +34,7 @@ func Slots(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// Limit is a number of which 0 is none.
+// Limit is a number, of which 0 says that there is no limit.
 func Limit(n int64) string {
 	if n == 0 {
 		return "-"
