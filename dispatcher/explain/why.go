@@ -39,7 +39,7 @@ type Why struct {
 // Tally counts decisions.
 type Tally struct {
 	Recorded int64 `json:"recorded"`
-	Made     int64 `json:"made" doc:"As recorded."`
+	Made     int64 `json:"made" doc:"The same as recorded."`
 }
 
 // Duel is a Tally with the mean deficits, target − held in units before the grant, at the level at which the paths part.

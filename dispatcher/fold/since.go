@@ -156,14 +156,14 @@ func (c *comparison) claim(r Claim) string {
 }
 
 func (c *comparison) party(p Party) string {
-	if c.from.Seq > 0 && !c.isNew(p.Nth) {
+	if !c.isNew(p.Nth) {
 		p.Nth = 0
 	}
 	return p.text()
 }
 
 func (c *comparison) span(s PartySpan) (PartySpan, bool) {
-	if c.from.Seq > 0 && !c.isNew(s.Party) {
+	if !c.isNew(s.Party) {
 		s.Party = 0
 	}
 	return s, true

@@ -51,8 +51,8 @@ func (l *leader) take(p *pull) {
 	}
 }
 
-// join lets a repeat share the answer of a pull that waits. For how long both wait says the repeat. One that is decided is not shared: the batch of
-// that may have been in the log before the repeat came, so it proves nothing to it.
+// join lets a repeat share the answer of a pull that waits. For how long both wait says the repeat. One that is decided is not shared: its batch may
+// have been in the log before the repeat came, so it proves nothing to it.
 func (l *leader) join(p *pull, a *Ask) {
 	l.line.calls[a.Call] = p
 	p.calls = append(p.calls, a.Call)
