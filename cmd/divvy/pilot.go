@@ -19,6 +19,7 @@ import (
 	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pilot"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // pilotFlags are the flags of 'divvy pilot'.
@@ -47,7 +48,7 @@ report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
 	f.bind(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.guard != "" {
-			pilot.Guard(c.In, f.guard)
+			payload.Guard(c.In, f.guard)
 			return nil
 		}
 		return runPilot(cmd.Context(), c, f)
@@ -67,10 +68,10 @@ func (f *pilotFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.Name, "name", "", "name of the pilot, unique in the site (default: host and a random part)")
 	fs.StringVar(&f.Node, "node", "", "name of the machine (default: its host name)")
 	fs.StringSliceVar(&f.Devices, "device", nil, "devices for claims, by kind and number (gpu:0,gpu:1,…)")
-	fs.StringVar(&f.WorkDir, "work-dir", "", "folder of this pilot alone (default: one in the temporary folder)")
-	fs.StringVar(&f.PayloadUser, "payload-user", "", "user that jobs run as, so that they reach neither token nor pilot; takes root (default: that of the pilot)")
-	fs.BoolVar(&f.KeepWork, "keep-work", false, "keep all files of ended jobs")
-	fs.IntVar(&f.KeepLogs, "keep-logs", 200, "keep the logs of so many ended jobs; -1 = none")
+	fs.StringVar(&f.Payload.WorkDir, "work-dir", "", "folder of this pilot alone (default: one in the temporary folder)")
+	fs.StringVar(&f.Payload.User, "payload-user", "", "user that jobs run as, so that they reach neither token nor pilot; takes root (default: that of the pilot)")
+	fs.BoolVar(&f.Payload.KeepWork, "keep-work", false, "keep all files of ended jobs")
+	fs.IntVar(&f.Payload.KeepLogs, "keep-logs", 200, "keep the logs of so many ended jobs; -1 = none")
 	fs.IntVar(&f.MaxJobs, "max-jobs", 0, "leave after so many jobs (default: no end)")
 	fs.DurationVar(&f.MaxIdle, "max-idle", 0, "leave after so long without a job (default: no end)")
 	fs.BoolVar(&f.stay, "stay", false, "ask --server alone, and never the daemon that its answers name as the leader")
@@ -101,7 +102,7 @@ func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 		return err
 	}
 	defer cl.Close()
-	if err := pilot.Conceal(); err != nil {
+	if err := payload.Conceal(); err != nil {
 		return fmt.Errorf("hide the token from jobs: %w", err)
 	}
 	self, err := os.Executable()
@@ -109,7 +110,7 @@ func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 		return fmt.Errorf("path of this program, for the guard: %w", err)
 	}
 	cfg := f.Config
-	cfg.Client, cfg.Guard, cfg.Alone = cl, []string{self, "pilot", "--guard"}, true
+	cfg.Client, cfg.Payload.Guard, cfg.Payload.Alone = cl, []string{self, "pilot", "--guard"}, true
 	cfg.WalltimeS = int64(f.walltime / time.Second)
 	cfg.Log = config.NewLog(c.Err, config.Config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
 	kill, quit := secondSignal(cfg.Log)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // Config says where a pilot belongs and what it offers. Client, Queue and Slots are required.
@@ -27,49 +29,37 @@ type Config struct {
 	DiskMB    int64 // all together; 0 = the queue's figure counts
 	WalltimeS int64 // the pilot's own life: what is left of it is offered, then it drains; 0 = without end
 
-	WorkDir  string // this pilot's alone; default a folder of its name in the system's temporary folder
-	KeepWork bool   // keep the files of jobs, not only their logs
-	KeepLogs int    // folders of ended jobs to keep, the oldest go; default 200, negative = none
-
 	MaxJobs int           // drain after so many jobs; 0 = no end
 	MaxIdle time.Duration // drain after so long without a job; 0 = no end
 
-	// Alone: this process is a pilot and nothing else, so all its children are those of jobs. What these leave running is then killed
-	// with them, wherever it hides.
-	Alone bool
-	// PayloadUser is the user that jobs run as; empty means the pilot's user. Another one takes root.
-	PayloadUser string
+	// Payload: its WorkDir is by default a folder of the pilot's name in the system's temporary folder, KeepLogs 200.
+	Payload payload.Config
 
-	Kill  <-chan struct{} // closed: kill what runs, report it failed
-	Guard []string        // command that runs Guard with its last argument as the mark; empty = no guard
-	Log   *slog.Logger    // default: nothing is logged
+	Kill <-chan struct{} // closed: kill what runs, report it failed
+	Log  *slog.Logger    // default: nothing is logged
 
 	timing timing
 }
 
 // timing is what tests make short.
 type timing struct {
-	Poll        time.Duration // long poll; jittered up to 5/4 of it
-	Call        time.Duration // bound of a call, a poll's wait not counted
-	Pause       time.Duration // first pause after a failed call
-	MaxPause    time.Duration
-	Gather      time.Duration // longest wait for polls that end together
-	Renew       time.Duration // until the server says how often
-	Grace       time.Duration // SIGTERM to SIGKILL at the walltime limit
-	MemoryGrace time.Duration // the same at the memory limit: short, for the machine's sake
-	Sample      time.Duration // between two measurements of memory and CPU
+	Poll     time.Duration // long poll; jittered up to 5/4 of it
+	Call     time.Duration // bound of a call, a poll's wait not counted
+	Pause    time.Duration // first pause after a failed call
+	MaxPause time.Duration
+	Gather   time.Duration // longest wait for polls that end together
+	Renew    time.Duration // until the server says how often
+	payload.Timing
 }
 
 var usualTiming = timing{
-	Poll:        20 * time.Second,
-	Call:        15 * time.Second,
-	Pause:       200 * time.Millisecond,
-	MaxPause:    15 * time.Second,
-	Gather:      250 * time.Millisecond,
-	Renew:       60 * time.Second,
-	Grace:       10 * time.Second,
-	MemoryGrace: 2 * time.Second,
-	Sample:      200 * time.Millisecond,
+	Poll:     20 * time.Second,
+	Call:     15 * time.Second,
+	Pause:    200 * time.Millisecond,
+	MaxPause: 15 * time.Second,
+	Gather:   250 * time.Millisecond,
+	Renew:    60 * time.Second,
+	Timing:   payload.Timing{Grace: 10 * time.Second, MemoryGrace: 2 * time.Second, Sample: 200 * time.Millisecond},
 }
 
 // complete checks c and fills in the defaults.
@@ -102,11 +92,11 @@ func (c Config) complete() (Config, error) {
 	if c.Cores == 0 {
 		c.Cores = c.Slots
 	}
-	if c.WorkDir == "" {
-		c.WorkDir = filepath.Join(os.TempDir(), fmt.Sprintf("divvy-pilot-%d", os.Geteuid()), c.Name)
+	if c.Payload.WorkDir == "" {
+		c.Payload.WorkDir = filepath.Join(os.TempDir(), fmt.Sprintf("divvy-pilot-%d", os.Geteuid()), c.Name)
 	}
-	if c.KeepLogs == 0 {
-		c.KeepLogs = 200
+	if c.Payload.KeepLogs == 0 {
+		c.Payload.KeepLogs = 200
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -6,7 +6,7 @@
 //	  └───────────────┴── lost ────┴──stop────┘◀─────────────────┘
 //
 // One goroutine, the loop, owns all of the pilot's state. Calls to the server and processes run beside it and
-// post what came of them. A second goroutine measures all jobs, a third starts them.
+// post what came of them. What happens on the machine, package payload does.
 //
 // # Invariants
 //
@@ -21,12 +21,7 @@
 //  4. A server that is away stops nothing: jobs run on; pulls, renewals and results are repeated with growing,
 //     jittered pauses, not before Retry-After, and at once when another call gets an answer.
 //  5. A lost lease has its processes killed at once, and nothing is reported for it.
-//  6. A job is over when its first process is. Whatever is left of its process group then is killed, and of a pilot that is alone in
-//     its process what it left in other groups and sessions too, at the latest when all jobs have ended that ran when it began.
-//  7. Outcome, exit code and message are what happened: 128 + signal, 127 not found, 126 not executable; a job that
-//     the pilot stopped says why, with figures, whatever its exit code.
-//  8. Run leaves no process, no goroutine and no lease behind. When the pilot itself is killed, the kernel kills
-//     the first process of each job (Pdeathsig) and the guard, if there is one, the rest of the group.
+//  6. Run leaves no process, no goroutine and no lease behind.
 //
 // # Leaving
 //

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 func TestOutcomesAreTold(t *testing.T) {
@@ -75,7 +76,7 @@ func TestPayloadSees(t *testing.T) {
 	})[0]
 	r := result(t, s, token)
 	lines := strings.Split(r.LogTail, "\n")
-	dir := filepath.Join(p.cfg.WorkDir, "1-1")
+	dir := filepath.Join(p.cfg.Payload.WorkDir, "1-1")
 	for _, want := range []string{
 		"COLOUR=red", "DIVVY_JOB=1", "DIVVY_ATTEMPT=1", "DIVVY_TASK=7", "DIVVY_SHARE=Production/MC", "DIVVY_QUEUE=CERN", "DIVVY_PILOT=p1",
 		"DIVVY_CORES=1", "DIVVY_MEMORY_MB=500", "DIVVY_WALLTIME_S=60", "DIVVY_OUTPUTS=" + dir + "/outputs.json", "TMPDIR=" + dir + "/tmp", dir + "/work",
@@ -182,13 +183,13 @@ func TestUsage(t *testing.T) {
 
 func TestGroupEndsWithItsFirstProcess(t *testing.T) {
 	s := newFake()
-	p := start(t, s, Config{KeepWork: true})
+	p := start(t, s, Config{Payload: payload.Config{KeepWork: true}})
 	token := s.add(shell("sleep 1000 & echo $! > child; sleep 1000 & echo begun"))[0]
 	r := result(t, s, token)
 	if r.Outcome != finished || r.LogTail != "begun\n" {
 		t.Errorf("%s, %q: what is left in the background must not hold the job up", r.Outcome, r.LogTail)
 	}
-	child := pid(t, p.cfg.WorkDir, "1-1", "work", "child")
+	child := pid(t, p.cfg.Payload.WorkDir, "1-1", "work", "child")
 	until(t, "the end of the background process", func() bool { return gone(child) })
 }
 
@@ -200,8 +201,8 @@ func TestOrphansAreReaped(t *testing.T) {
 	}
 	defer syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 0, 0)
 	s := newFake()
-	p := start(t, s, Config{KeepWork: true})
+	p := start(t, s, Config{Payload: payload.Config{KeepWork: true}})
 	result(t, s, s.add(shell("sleep 1000 & echo $! > child"))[0])
-	child := pid(t, p.cfg.WorkDir, "1-1", "work", "child")
+	child := pid(t, p.cfg.Payload.WorkDir, "1-1", "work", "child")
 	until(t, "the orphan reaped", func() bool { return syscall.Kill(child, 0) == syscall.ESRCH })
 }

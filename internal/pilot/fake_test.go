@@ -13,6 +13,16 @@ import (
 	wire "github.com/divvyhq/divvy/api/client"
 )
 
+const (
+	starting wire.LeaseState = "starting"
+	running  wire.LeaseState = "running"
+	draining wire.LeaseState = "draining"
+
+	finished  wire.Outcome = "finished"
+	failed    wire.Outcome = "failed"
+	cancelled wire.Outcome = "cancelled"
+)
+
 // fake is a server in memory, as strict about request ids and leases as the real one.
 type fake struct {
 	mu       sync.Mutex

@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // hiding is a job that leaves a process behind in a session of its own, without anything in its environment, in another folder.
@@ -20,7 +22,7 @@ const hiding = "env -i /usr/bin/setsid /bin/sh -c 'cd /; echo $$ > '$PWD/hidden'
 func hidingPilot() {
 	s := newFake()
 	dir := os.Getenv("PILOT_TEST_DIR")
-	if err := Conceal(); err != nil {
+	if err := payload.Conceal(); err != nil {
 		panic(err)
 	}
 	job := func(name, then string) {
@@ -35,14 +37,10 @@ func hidingPilot() {
 	job("first", "cat /proc/$PPID/environ > $KEPT/stolen; ls /proc/$PPID/fd > $KEPT/fds; kill -0 $PPID && echo yes > $KEPT/killable")
 	os.Unsetenv("PILOT_TEST_PART")
 	guard := []string{"env", "PILOT_TEST_PART=guard", os.Args[0]}
-	cfg := Config{Client: s, Queue: "CERN", Slots: 2, WorkDir: filepath.Join(dir, "work"), Guard: guard, Alone: true, timing: quick, PayloadUser: os.Getenv("PILOT_TEST_USER")}
+	cfg := Config{Client: s, Queue: "CERN", Slots: 2, timing: quick,
+		Payload: payload.Config{WorkDir: filepath.Join(dir, "work"), Guard: guard, Alone: true, User: os.Getenv("PILOT_TEST_USER")}}
 	if os.Getenv("PILOT_TEST_LONG") != "" {
 		job("long", "exec /bin/sleep 1000")
-		sessionTold = func(n int) {
-			if n == 2 {
-				_ = os.WriteFile(filepath.Join(dir, "told"), []byte("both\n"), 0o600)
-			}
-		}
 	} else {
 		cfg.MaxJobs = 1
 	}
@@ -108,11 +106,7 @@ func TestNothingOutlivesItsJob(t *testing.T) {
 func TestPayloadDoesNotSeeTheToken(t *testing.T) {
 	dir, cmd := startHiding(t, func(cmd *exec.Cmd) {
 		if os.Geteuid() == 0 { // who sees everything
-			nobody, err := lookUpPayloadUser("nobody")
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody.credential()}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody(t)}
 		}
 	})
 	seesNothing(t, dir, cmd)
@@ -138,85 +132,16 @@ func seesNothing(t *testing.T, dir string, cmd *exec.Cmd) {
 	}
 }
 
-// Conceal is what keeps others of the same user out: the kernel says so itself.
-func TestConceal(t *testing.T) {
-	before, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+func nobody(t *testing.T) *syscall.Credential {
+	t.Helper()
+	u, err := user.Lookup("nobody")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Conceal(); err != nil {
-		t.Fatal(err)
+	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil || uid == 0 {
+		t.Fatalf("ids of nobody: %s, %s", u.Uid, u.Gid)
 	}
-	now, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
-	if err != nil || now != 0 {
-		t.Errorf("it is still dumpable: %d %v", now, err)
-	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, uintptr(before), 0, 0, 0); err != nil {
-		t.Error(err)
-	}
-}
-
-// child is one of the test's, which ends with it.
-func child(t *testing.T) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("sleep", "1000")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return cmd
-}
-
-// ends fails the test when f is still at it long after it should have ended.
-func ends(t *testing.T, what string, f func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() { defer close(done); f() }()
-	select {
-	case <-done:
-	case <-time.After(20 * time.Second):
-		t.Fatalf("%s does not end", what)
-	}
-}
-
-// Members of a group that SIGKILL does not end hold nobody up.
-func TestReapGroupThatIsHeld(t *testing.T) {
-	held := child(t)
-	ends(t, "waiting for the group", func() { reapGroup(held.Process.Pid) })
-	if gone(held.Process.Pid) {
-		t.Error("it was killed: the test shows nothing")
-	}
-}
-
-// A stray that SIGKILL does not end is tried once in a sweep, others go.
-func TestSweepLeavesWhatIsHeld(t *testing.T) {
-	held, other := child(t).Process.Pid, child(t).Process.Pid
-	k, tried := makeKin(nil, ""), 0
-	k.sigkill = func(pid int) error {
-		if pid == held {
-			tried++
-			return syscall.EPERM
-		}
-		return syscall.Kill(pid, syscall.SIGKILL)
-	}
-	ends(t, "the sweep", func() { k.sweep(func(s stray) bool { return s.pid == held || s.pid == other }) })
-	if tried != 1 || gone(held) || !gone(other) {
-		t.Errorf("tried %d times, gone: %t and %t", tried, gone(held), gone(other))
-	}
-}
-
-// While a sweep waits for what it has killed, jobs start.
-func TestJobsStartWhileASweepWaits(t *testing.T) {
-	held, killed := child(t).Process.Pid, make(chan struct{})
-	k := makeKin(nil, "")
-	k.patience = time.Hour
-	k.sigkill = func(int) error { close(killed); return nil }
-	swept := make(chan struct{})
-	go func() { defer close(swept); k.sweep(func(s stray) bool { return s.pid == held }) }()
-	<-killed
-	ends(t, "the start of a job", func() {
-		_ = k.start(nil, func() (int, error) { return 0, syscall.Kill(held, syscall.SIGKILL) })
-	})
-	ends(t, "the sweep", func() { <-swept })
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), Groups: []uint32{}}
 }

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 func TestCancel(t *testing.T) {
 	s := newFake()
-	p := start(t, s, Config{Slots: 2, KeepWork: true})
+	p := start(t, s, Config{Slots: 2, Payload: payload.Config{KeepWork: true}})
 	tokens := s.add(
 		shell("trap 'echo cleaned; exit 0' TERM; echo $$ > up; while :; do sleep 0.01; done"),
 		shell("trap '' TERM; echo $$ > up; while :; do sleep 0.01; done"))
-	file(t, p.cfg.WorkDir, "1-1", "work", "up")
-	file(t, p.cfg.WorkDir, "2-1", "work", "up")
+	file(t, p.cfg.Payload.WorkDir, "1-1", "work", "up")
+	file(t, p.cfg.Payload.WorkDir, "2-1", "work", "up")
 	s.change(func() {
 		s.cancels[tokens[0]] = wire.CancelOrder{Lease: tokens[0], Reason: "killed", GraceS: 20}
 		s.cancels[tokens[1]] = wire.CancelOrder{Lease: tokens[1], Reason: "reclaim", GraceS: 0.1}
@@ -34,9 +35,9 @@ func TestCancel(t *testing.T) {
 
 func TestLostLeaseIsKilledAndNotReported(t *testing.T) {
 	s := newFake()
-	p := start(t, s, Config{KeepWork: true})
+	p := start(t, s, Config{Payload: payload.Config{KeepWork: true}})
 	token := s.add(shell("echo $$ > up; exec sleep 1000"))[0]
-	payload := pid(t, p.cfg.WorkDir, "1-1", "work", "up")
+	payload := pid(t, p.cfg.Payload.WorkDir, "1-1", "work", "up")
 	s.change(func() { delete(s.live, token) })
 	until(t, "the end of the payload", func() bool { return gone(payload) })
 	result(t, s, s.add(shell("exit 0"))[0]) // the slot is free again
@@ -68,13 +69,13 @@ func TestRenewalsCarryStateAndUsage(t *testing.T) {
 
 func TestServerAway(t *testing.T) {
 	s := newFake()
-	p := start(t, s, Config{Slots: 2, KeepWork: true})
+	p := start(t, s, Config{Slots: 2, Payload: payload.Config{KeepWork: true}})
 	tokens := s.add(shell("until [ -e end ]; do sleep 0.01; done; exit 7"), shell("echo $$ > up; exec sleep 1000"))
-	payload := pid(t, p.cfg.WorkDir, "2-1", "work", "up")
+	payload := pid(t, p.cfg.Payload.WorkDir, "2-1", "work", "up")
 	var before int
 	s.change(func() { s.down = true })
 	result := func() wire.Result { return result(t, s, tokens[0]) }
-	touch(t, p.cfg.WorkDir, "1-1", "work", "end")
+	touch(t, p.cfg.Payload.WorkDir, "1-1", "work", "end")
 	eventually(t, s, "pulls in vain", func() bool { // the slot is offered although the result is not recorded
 		if before == 0 {
 			before = len(s.pulls)
@@ -131,14 +132,14 @@ func TestResultsAreSentTogether(t *testing.T) {
 	s := newFake()
 	hold := make(chan struct{})
 	s.hold = hold
-	p := start(t, s, Config{Slots: 5, KeepWork: true})
+	p := start(t, s, Config{Slots: 5, Payload: payload.Config{KeepWork: true}})
 	s.add(shell(":"))
 	eventually(t, s, "a finish on its way", func() bool { return s.held == 1 })
 	for range 4 {
 		s.add(shell("echo > done"))
 	}
 	for i := range 4 {
-		file(t, p.cfg.WorkDir, string(rune('2'+i))+"-1", "work", "done")
+		file(t, p.cfg.Payload.WorkDir, string(rune('2'+i))+"-1", "work", "done")
 	}
 	eventually(t, s, "everybody ended", func() bool { // seen in the states that a renewal tells
 		if len(s.renewals) == 0 {
@@ -175,10 +176,10 @@ func TestFreedSlotDoesNotWaitForAPoll(t *testing.T) {
 	s := newFake()
 	slow := quick
 	slow.Poll = time.Minute
-	p := start(t, s, Config{Slots: 3, KeepWork: true, timing: slow})
+	p := start(t, s, Config{Slots: 3, Payload: payload.Config{KeepWork: true}, timing: slow})
 	first := s.add(shell("until [ -e end ]; do sleep 0.01; done"))[0]
 	eventually(t, s, "a poll for the rest", func() bool { return s.waiting == 1 && len(s.live) == 1 })
-	touch(t, p.cfg.WorkDir, "1-1", "work", "end")
+	touch(t, p.cfg.Payload.WorkDir, "1-1", "work", "end")
 	result(t, s, first)
 	eventually(t, s, "a second poll", func() bool { return s.waiting == 2 })
 	s.mu.Lock()
@@ -196,12 +197,12 @@ func TestFreedSlotDoesNotWaitForAPoll(t *testing.T) {
 // Polls end together, so that what stayed free is offered as one again and a wide job finds its place.
 func TestPollsAreJoinedAgain(t *testing.T) {
 	s := newFake()
-	p := start(t, s, Config{Slots: 4, KeepWork: true})
+	p := start(t, s, Config{Slots: 4, Payload: payload.Config{KeepWork: true}})
 	tokens := s.add(shell("until [ -e end ]; do sleep 0.01; done"), shell("until [ -e end ]; do sleep 0.01; done"))
 	eventually(t, s, "both run", func() bool { return len(s.live) == 2 })
 	for i, token := range tokens {
 		file := []string{"1-1", "2-1"}[i]
-		touch(t, p.cfg.WorkDir, file, "work", "end")
+		touch(t, p.cfg.Payload.WorkDir, file, "work", "end")
 		result(t, s, token)
 		eventually(t, s, "a poll more", func() bool { return s.waiting == 2+i })
 	}

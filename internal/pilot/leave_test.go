@@ -5,31 +5,18 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
-
-func write(t *testing.T, text string, path ...string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(path...), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func exists(path ...string) bool {
-	_, err := os.Stat(filepath.Join(path...))
-	return err == nil
-}
 
 func TestDrain(t *testing.T) {
 	s := newFake()
-	p := start(t, s, Config{Slots: 2, KeepWork: true})
+	p := start(t, s, Config{Slots: 2, Payload: payload.Config{KeepWork: true}})
 	token := s.add(shell("echo > up; until [ -e end ]; do sleep 0.01; done; exit 0"))[0]
-	file(t, p.cfg.WorkDir, "1-1", "work", "up")
+	file(t, p.cfg.Payload.WorkDir, "1-1", "work", "up")
 	eventually(t, s, "a poll", func() bool { return s.waiting == 1 })
 	p.leave()
 	eventually(t, s, "the poll gone", func() bool { return s.waiting == 0 })
@@ -40,7 +27,7 @@ func TestDrain(t *testing.T) {
 	})
 	s.add(shell("exit 0"))
 	eventually(t, s, "renewals while draining", func() bool { return len(s.renewals) > renewed+2 })
-	touch(t, p.cfg.WorkDir, "1-1", "work", "end")
+	touch(t, p.cfg.Payload.WorkDir, "1-1", "work", "end")
 	if err := p.left(); err != nil {
 		t.Error(err)
 	}
@@ -81,9 +68,9 @@ func TestDrainWhileServerIsAway(t *testing.T) {
 
 func TestKillReportsHonestly(t *testing.T) {
 	s := newFake()
-	p := start(t, s, Config{KeepWork: true})
+	p := start(t, s, Config{Payload: payload.Config{KeepWork: true}})
 	token := s.add(shell("trap '' TERM; echo $$ > up; while :; do sleep 0.01; done"))[0]
-	payload := pid(t, p.cfg.WorkDir, "1-1", "work", "up")
+	payload := pid(t, p.cfg.Payload.WorkDir, "1-1", "work", "up")
 	p.leave()
 	close(p.kill)
 	if err := p.left(); err != nil {
@@ -155,7 +142,7 @@ func TestConfig(t *testing.T) {
 	s := newFake()
 	p := start(t, s, Config{})
 	eventually(t, s, "a poll", func() bool { return s.waiting == 1 })
-	err = Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: 1, WorkDir: p.cfg.WorkDir})
+	err = Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: 1, Payload: p.cfg.Payload})
 	if err == nil || !strings.Contains(err.Error(), "another pilot works there") {
 		t.Errorf("two pilots in one folder: %v", err)
 	}
@@ -167,7 +154,7 @@ func lonePilot() {
 	s.add(shell("sleep 1000 & echo $! > child; echo $$ > up; wait"))
 	os.Unsetenv("PILOT_TEST_PART")
 	guard := []string{"env", "PILOT_TEST_PART=guard", os.Args[0]}
-	err := Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: 1, WorkDir: os.Getenv("PILOT_TEST_DIR"), Guard: guard, timing: quick})
+	err := Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: 1, Payload: payload.Config{WorkDir: os.Getenv("PILOT_TEST_DIR"), Guard: guard}, timing: quick})
 	panic(err)
 }
 
@@ -187,44 +174,4 @@ func TestKilledPilotTakesItsJobsAlong(t *testing.T) {
 	}
 	_ = cmd.Wait() // killed
 	until(t, "the end of the group", func() bool { return gone(first) && gone(child) })
-}
-
-func TestFoldersOfEndedJobs(t *testing.T) {
-	root := t.TempDir()
-	w, err := openWorkDir(root, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 4 {
-		dir, err := w.make(wire.Lease{Job: int64(i + 1), Attempt: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, "log", dir, stdoutName)
-		if err := os.Mkdir(filepath.Join(dir, workName, "sub"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		write(t, "data", dir, workName, "sub", "data")
-		if err := os.Chmod(filepath.Join(dir, workName, "sub"), 0o500); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.done(dir, false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.close()
-	if exists(root, "2-1") || !exists(root, "3-1", stdoutName) || exists(root, "4-1", workName) {
-		t.Error("want the logs of the two youngest, and nothing else")
-	}
-	if w, err = openWorkDir(root, 1); err != nil { // a later run goes on counting
-		t.Fatal(err)
-	}
-	defer w.close()
-	dir, err := w.make(wire.Lease{Job: 3, Attempt: 1})
-	if b, _ := os.ReadFile(filepath.Join(dir, stdoutName)); err != nil || len(b) > 0 {
-		t.Errorf("%v: a folder that is used again must be empty", err)
-	}
-	if err := w.done(dir, false); err != nil || exists(root, "4-1") || !exists(root, "3-1") {
-		t.Errorf("%v: want 3-1 alone", err)
-	}
 }

@@ -6,51 +6,47 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // pilot is the state of one Run. Only the loop touches it; everything else posts.
 type pilot struct {
-	cfg     Config
-	log     *slog.Logger
-	files   *workDir
-	starter *starter
-	meter   *meter
-	guard   *guard
-	kin     *kin
+	cfg   Config
+	log   *slog.Logger
+	host  *payload.Host
+	calls calls
 
-	calls context.Context // ends with the loop
-	wg    sync.WaitGroup
-	posts chan func()
-	gone  chan struct{} // closed when nobody takes posts any more
+	free     room
+	fresh    bool // free holds something that no poll has asked for in vain
+	runs     map[string]*run
+	pulls    pulls
+	outbox   outbox
+	renewals renewals
+	life     life
+	away     time.Time // since when the server is; zero: it answers
+}
 
-	free      room
-	fresh     bool // free holds something that no poll has asked for in vain
-	runs      map[string]*run
-	polls     []*poll
-	pollUntil time.Time // when the polls in flight end
-	pullPause backoff
-	mark      string // of this run, random
-	prefix    string // of request ids: a part of mark, so that a restarted pilot never repeats one
-	requests  int
+// run is one lease in the loop's hands.
+type run struct {
+	lease   wire.Lease
+	job     *payload.Job
+	ended   bool // the result is there
+	lost    bool // somebody else has the job; the result is nobody's
+	sending bool // the result is on its way
+	vacated bool // the room is given back
+	bare    bool // the result goes without log and outputs
+	result  wire.Result
+	size    int // of log and outputs, bytes
+}
 
-	outbox    []*run // ended, result not recorded yet
-	sending   bool
-	finish    backoff
-	single    int // so many results go one by one, since the server refused them together
-	renewing  bool
-	renewAt   time.Time
-	renewWait time.Duration
-	renewal   backoff
-
+// life is how far the pilot is between its first pull and its end.
+type life struct {
 	begun     time.Time
 	idleSince time.Time
-	awaySince time.Time // zero: the server answers
 	nJobs     int
-	known     bool // the server has once accepted a pull of this pilot
 	draining  bool
 	killed    bool
 	err       error
@@ -63,52 +59,23 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	files, err := openWorkDir(cfg.WorkDir, cfg.KeepLogs)
+	host, err := payload.Open(cfg.Payload, payload.Owner{Name: cfg.Name, Queue: cfg.Queue, Slots: cfg.Slots, Log: cfg.Log, Timing: cfg.timing.Timing})
 	if err != nil {
-		return fmt.Errorf("pilot: work folder: %w", err)
+		return fmt.Errorf("pilot: %w", err)
 	}
-	defer files.close()
-	if files.user, err = lookUpPayloadUser(cfg.PayloadUser); err != nil {
-		return fmt.Errorf("pilot: payload user: %w", err)
-	}
-	if err := files.user.enter(files.root); err != nil {
-		return fmt.Errorf("pilot: payload user: %w", err)
-	}
-	if err := files.stock(cfg.Slots); err != nil {
-		return fmt.Errorf("pilot: work folder: %w", err)
-	}
-	mark := rand.Text()
-	g, err := startGuard(cfg.Guard, mark, cfg.Log)
-	if err != nil {
-		return fmt.Errorf("pilot: guard: %w", err)
-	}
-	defer g.close()
-	var k *kin
-	if cfg.Alone {
-		if k, err = newKin(g, mark); err != nil {
-			return fmt.Errorf("pilot: %w", err)
-		}
-		defer k.close()
-	}
+	defer host.Close()
 	now := time.Now()
 	p := &pilot{
-		cfg: cfg, log: cfg.Log, files: files, guard: g, kin: k, starter: newStarter(), meter: newMeter(cfg.timing.Sample),
-		posts: make(chan func()), gone: make(chan struct{}),
+		cfg: cfg, log: cfg.Log, host: host, calls: newCalls(),
 		free: room{cfg.Slots, cfg.Cores, cfg.MemoryMB, cfg.DiskMB}, fresh: true,
-		runs: map[string]*run{}, mark: mark, prefix: mark[:10], renewWait: cfg.timing.Renew,
-		begun: now, idleSince: now,
+		runs: map[string]*run{}, pulls: pulls{prefix: rand.Text()[:10]}, renewals: renewals{wait: cfg.timing.Renew},
+		life: life{begun: now, idleSince: now},
 	}
-	calls, cancel := context.WithCancel(context.Background())
-	p.calls = calls
-	p.log.Info("pilot starts", "queue", cfg.Queue, "pilot", cfg.Name, "slots", cfg.Slots, "cores", cfg.Cores, "work", files.root)
+	p.log.Info("pilot starts", "queue", cfg.Queue, "pilot", cfg.Name, "slots", cfg.Slots, "cores", cfg.Cores, "work", host.Root())
 	p.loop(ctx)
-	cancel()
-	close(p.gone)
-	p.wg.Wait()
-	p.starter.close()
-	p.meter.close()
-	p.log.Info("pilot leaves", "jobs", p.nJobs)
-	return p.err
+	p.calls.end()
+	p.log.Info("pilot leaves", "jobs", p.life.nJobs)
+	return p.life.err
 }
 
 // loop does what is due, then waits for whatever comes first: a post, a moment, the wish to leave.
@@ -119,14 +86,14 @@ func (p *pilot) loop(ctx context.Context) {
 	for {
 		now := time.Now()
 		p.step(now)
-		if p.draining && len(p.polls) == 0 && len(p.runs) == 0 {
+		if p.life.draining && len(p.pulls.polls) == 0 && len(p.runs) == 0 {
 			return
 		}
 		timer.Reset(time.Until(p.next(now)))
 		select {
-		case f := <-p.posts:
+		case f := <-p.calls.posts:
 			f()
-			p.takePosts()
+			p.calls.takePosts()
 		case <-timer.C:
 		case <-leave:
 			leave = nil
@@ -134,19 +101,10 @@ func (p *pilot) loop(ctx context.Context) {
 		case <-kill:
 			leave, kill = nil, nil
 			p.drain("told to at once")
-			p.killAll()
-		}
-	}
-}
-
-// takePosts runs what else was posted, so that results that come together are sent together.
-func (p *pilot) takePosts() {
-	for {
-		select {
-		case f := <-p.posts:
-			f()
-		default:
-			return
+			p.life.killed = true
+			for _, r := range p.runs {
+				r.kill()
+			}
 		}
 	}
 }
@@ -163,14 +121,14 @@ func (p *pilot) step(now time.Time) {
 
 // due says that the pilot has reached one of its own bounds.
 func (p *pilot) due(now time.Time) bool {
-	c := &p.cfg
-	idle := len(p.runs) == 0 && c.MaxIdle > 0 && now.Sub(p.idleSince) >= c.MaxIdle
-	return !p.draining && (idle || c.MaxJobs > 0 && p.nJobs >= c.MaxJobs || c.WalltimeS > 0 && p.left(now) < time.Second)
+	c, l := &p.cfg, &p.life
+	idle := len(p.runs) == 0 && c.MaxIdle > 0 && now.Sub(l.idleSince) >= c.MaxIdle
+	return !l.draining && (idle || c.MaxJobs > 0 && l.nJobs >= c.MaxJobs || c.WalltimeS > 0 && p.left(now) < time.Second)
 }
 
 // left is how long the pilot lives on, if its life is bounded.
 func (p *pilot) left(now time.Time) time.Duration {
-	return time.Duration(p.cfg.WalltimeS)*time.Second - now.Sub(p.begun)
+	return time.Duration(p.cfg.WalltimeS)*time.Second - now.Sub(p.life.begun)
 }
 
 // next is when the loop has something to do even if nothing happens.
@@ -181,43 +139,32 @@ func (p *pilot) next(now time.Time) time.Time {
 			next = t
 		}
 	}
-	for _, q := range p.polls {
+	for _, q := range p.pulls.polls {
 		sooner(q.again.at)
 	}
 	if len(p.runs) > 0 {
-		sooner(p.renewAt)
-		sooner(p.renewal.at)
+		sooner(p.renewals.at)
+		sooner(p.renewals.again.at)
 	} else if p.cfg.MaxIdle > 0 {
-		sooner(p.idleSince.Add(p.cfg.MaxIdle))
+		sooner(p.life.idleSince.Add(p.cfg.MaxIdle))
 	}
-	sooner(p.finish.at)
-	sooner(p.pullPause.at)
-	sooner(p.pollUntil.Add(p.cfg.timing.Gather))
+	sooner(p.outbox.again.at)
+	sooner(p.pulls.pause.at)
+	sooner(p.pulls.until.Add(p.cfg.timing.Gather))
 	if p.cfg.WalltimeS > 0 {
 		sooner(now.Add(p.left(now) - time.Second + time.Millisecond))
 	}
 	return next
 }
 
-// beside runs f beside the loop; Run waits for it.
-func (p *pilot) beside(f func()) { p.wg.Go(f) }
-
-// post hands f to the loop. Nothing is posted that the loop does not wait for, except at its very end.
-func (p *pilot) post(f func()) {
-	select {
-	case p.posts <- f:
-	case <-p.gone:
-	}
-}
-
 // drain ends pulling. Polls on their way are cut short, and asked again whether they were given leases.
 func (p *pilot) drain(why string) {
-	if p.draining {
+	if p.life.draining {
 		return
 	}
-	p.draining = true
+	p.life.draining = true
 	p.log.Info("pilot drains", "why", why, "running", len(p.runs))
-	for _, q := range p.polls {
+	for _, q := range p.pulls.polls {
 		if q.cancel != nil {
 			q.cancel()
 		} else {
@@ -226,16 +173,9 @@ func (p *pilot) drain(why string) {
 	}
 }
 
-func (p *pilot) killAll() {
-	p.killed = true
-	for _, r := range p.runs {
-		p.killNow(r)
-	}
-}
-
-func (p *pilot) killNow(r *run) {
+func (r *run) kill() {
 	if !r.ended {
-		r.order(stop{outcome: failed, why: "the pilot was told to stop at once"})
+		r.job.Stop(payload.Stop{Outcome: "failed", Why: "the pilot was told to stop at once"})
 	}
 }
 
@@ -245,40 +185,40 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 		return
 	}
 	if len(p.runs) == 0 {
-		p.renewAt = now.Add(p.renewWait)
+		p.renewals.at = now.Add(p.renewals.wait)
 	}
-	r := newRun(l, p.cfg.timing)
+	r := &run{lease: l, job: p.host.NewJob(l)}
 	p.runs[l.Lease] = r
-	p.free = p.free.minus(r.room())
-	p.nJobs++
-	if p.killed {
-		p.killNow(r)
+	p.free = p.free.minus(needed(l))
+	p.life.nJobs++
+	if p.life.killed {
+		r.kill()
 	}
-	p.beside(func() {
-		res := p.execute(r)
-		p.post(func() { p.endedRun(r, res) })
-		p.tidy(r)
+	p.calls.beside(func() {
+		res, size := p.host.Run(r.job)
+		p.calls.post(func() { p.endedRun(r, res, size) })
+		p.host.Tidy(r.job) // nobody waits for it
 	})
 }
 
 // endedRun takes a result in, unless the lease is lost.
-func (p *pilot) endedRun(r *run, res wire.Result) {
-	r.ended, r.result = true, res
+func (p *pilot) endedRun(r *run, res wire.Result, size int) {
+	r.ended, r.result, r.size = true, res, size
 	if r.lost {
 		p.drop(r)
 		return
 	}
 	p.log.Info("job ended", "job", r.lease.Job, "attempt", r.lease.Attempt, "outcome", res.Outcome, "message", res.Message)
-	p.outbox = append(p.outbox, r)
+	p.outbox.runs = append(p.outbox.runs, r)
 }
 
 // drop forgets a run whose end the server knows.
 func (p *pilot) drop(r *run) {
 	p.vacate(r)
-	p.outbox = slices.DeleteFunc(p.outbox, func(o *run) bool { return o == r })
+	p.outbox.runs = slices.DeleteFunc(p.outbox.runs, func(o *run) bool { return o == r })
 	delete(p.runs, r.lease.Lease)
 	if len(p.runs) == 0 {
-		p.idleSince = time.Now()
+		p.life.idleSince = time.Now()
 	}
 }
 
@@ -286,27 +226,27 @@ func (p *pilot) drop(r *run) {
 func (p *pilot) vacate(r *run) {
 	if !r.vacated {
 		r.vacated = true
-		p.free, p.fresh = p.free.plus(r.room()), true
+		p.free, p.fresh = p.free.plus(needed(r.lease)), true
 	}
 }
 
 // answered notes that the server gave an answer: whoever waits for it to come back need not wait on.
 func (p *pilot) answered(now time.Time) {
-	if !p.awaySince.IsZero() {
-		p.log.Info("server is back", "after", now.Sub(p.awaySince).Round(time.Millisecond))
-		p.awaySince = time.Time{}
+	if !p.away.IsZero() {
+		p.log.Info("server is back", "after", now.Sub(p.away).Round(time.Millisecond))
+		p.away = time.Time{}
 	}
-	p.finish.hurry(now)
-	p.renewal.hurry(now)
-	for _, q := range p.polls {
+	p.outbox.again.hurry(now)
+	p.renewals.again.hurry(now)
+	for _, q := range p.pulls.polls {
 		q.again.hurry(now)
 	}
 }
 
-// away notes that a call got no answer, or one that says "later".
-func (p *pilot) away(now time.Time, call string, err error) {
-	if p.awaySince.IsZero() {
-		p.awaySince = now
+// unanswered notes that a call got no answer, or one that says "later".
+func (p *pilot) unanswered(now time.Time, call string, err error) {
+	if p.away.IsZero() {
+		p.away = now
 		p.log.Warn("server is away, jobs run on", "call", call, "error", err)
 	}
 }

@@ -1,9 +1,11 @@
 package pilot
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -17,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // TestMain also plays the parts that tests need as processes of their own.
@@ -25,7 +28,7 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "guard":
-		Guard(os.Stdin, os.Args[len(os.Args)-1])
+		payload.Guard(guardsEar(os.Stdin), os.Args[len(os.Args)-1])
 	case "pilot":
 		lonePilot()
 	case "hiding":
@@ -38,6 +41,22 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "unknown part", part)
 		os.Exit(2)
 	}
+}
+
+// guardsEar is what the guard hears. Once it has heard of two jobs and their sessions it says so in a file.
+func guardsEar(in io.Reader) io.Reader {
+	heard := map[string]bool{}
+	ear, mouth := io.Pipe()
+	go func() {
+		defer mouth.Close()
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			if heard[strings.TrimLeft(lines.Text(), "+-")] = true; len(heard) == 4 {
+				_ = os.WriteFile(filepath.Join(os.Getenv("PILOT_TEST_DIR"), "told"), []byte("both\n"), 0o600)
+			}
+			_, _ = fmt.Fprintln(mouth, lines.Text())
+		}
+	}()
+	return ear
 }
 
 // eat holds 150 MB and waits to be stopped.
@@ -71,7 +90,7 @@ func cpuTime() time.Duration {
 
 var quick = timing{
 	Poll: time.Second, Call: 5 * time.Second, Pause: 5 * time.Millisecond, MaxPause: 40 * time.Millisecond, Gather: 20 * time.Millisecond,
-	Renew: 50 * time.Millisecond, Grace: 100 * time.Millisecond, MemoryGrace: 5 * time.Second, Sample: 20 * time.Millisecond,
+	Renew: 50 * time.Millisecond, Timing: payload.Timing{Grace: 100 * time.Millisecond, MemoryGrace: 5 * time.Second, Sample: 20 * time.Millisecond},
 }
 
 // lone is a pilot under test.
@@ -93,8 +112,8 @@ func start(t *testing.T, s *fake, cfg Config) *lone {
 	if cfg.timing == (timing{}) {
 		cfg.timing = quick
 	}
-	if cfg.WorkDir == "" {
-		cfg.WorkDir = t.TempDir()
+	if cfg.Payload.WorkDir == "" {
+		cfg.Payload.WorkDir = t.TempDir()
 	}
 	if testing.Verbose() {
 		cfg.Log = slog.New(slog.NewTextHandler(t.Output(), nil))

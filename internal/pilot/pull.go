@@ -10,6 +10,16 @@ import (
 	wire "github.com/divvyhq/divvy/api/client"
 )
 
+// pulls are the polls of a pilot.
+type pulls struct {
+	polls    []*poll
+	until    time.Time // when the polls in flight end
+	pause    backoff
+	prefix   string // of request ids, random: a restarted pilot never repeats one
+	requests int
+	known    bool // the server has once accepted a pull of this pilot
+}
+
 // poll is one pull, from its first request until it is answered. Its room belongs to it alone.
 type poll struct {
 	room   room
@@ -34,20 +44,20 @@ func (q *poll) probe() {
 
 // pull sends again what was not answered, and offers what is free.
 func (p *pilot) pull(now time.Time) {
-	for _, q := range p.polls {
+	for _, q := range p.pulls.polls {
 		if q.cancel == nil && !q.again.at.After(now) {
 			p.send(now, q)
 		}
 	}
-	if p.draining || p.pullPause.at.After(now) || p.free.slots < 1 || p.free.cores < 1 {
+	if p.life.draining || p.pulls.pause.at.After(now) || p.free.slots < 1 || p.free.cores < 1 {
 		return
 	}
 	// What other polls have just asked for in vain waits for the rest of them, to be offered as one again.
-	if !p.fresh && len(p.polls) > 0 && now.Before(p.pollUntil.Add(p.cfg.timing.Gather)) {
+	if !p.fresh && len(p.pulls.polls) > 0 && now.Before(p.pulls.until.Add(p.cfg.timing.Gather)) {
 		return
 	}
 	if q := p.newPoll(now); q != nil {
-		p.polls = append(p.polls, q)
+		p.pulls.polls = append(p.pulls.polls, q)
 		p.free, p.fresh = p.free.minus(q.room), false
 		p.send(now, q)
 	}
@@ -57,26 +67,26 @@ func (p *pilot) pull(now time.Time) {
 func (p *pilot) newPoll(now time.Time) *poll {
 	most := p.free.slots
 	if p.cfg.MaxJobs > 0 {
-		most = min(most, p.cfg.MaxJobs-p.nJobs)
-		for _, q := range p.polls {
+		most = min(most, p.cfg.MaxJobs-p.life.nJobs)
+		for _, q := range p.pulls.polls {
 			most -= q.req.Max
 		}
 		if most < 1 {
 			return nil
 		}
 	}
-	if len(p.polls) == 0 || !now.Before(p.pollUntil) {
+	if len(p.pulls.polls) == 0 || !now.Before(p.pulls.until) {
 		wait := p.cfg.timing.Poll
 		wait += rand.N(wait/4 + 1)
 		if p.cfg.MaxIdle > 0 {
 			wait = min(wait, p.cfg.MaxIdle)
 		}
-		p.pollUntil = now.Add(wait)
+		p.pulls.until = now.Add(wait)
 	}
-	p.requests++
+	p.pulls.requests++
 	return &poll{room: p.free, req: wire.PullRequest{
 		Queue: p.cfg.Queue, Pilot: p.cfg.Name, Node: p.cfg.Node, Devices: p.cfg.Devices, Slot: p.cfg.offer(p.free, p.left(now)),
-		Max: most, WaitS: p.pollUntil.Sub(now).Seconds(), RequestID: fmt.Sprintf("%s-%d", p.prefix, p.requests),
+		Max: most, WaitS: p.pulls.until.Sub(now).Seconds(), RequestID: fmt.Sprintf("%s-%d", p.pulls.prefix, p.pulls.requests),
 	}}
 }
 
@@ -89,12 +99,12 @@ func (p *pilot) send(now time.Time, q *poll) {
 	if !q.probing {
 		bound += seconds(req.WaitS)
 	}
-	ctx, cancel := context.WithTimeout(p.calls, bound)
+	ctx, cancel := context.WithTimeout(p.calls.ctx, bound)
 	q.sent, q.cancel = now, cancel
-	p.beside(func() {
+	p.calls.beside(func() {
 		reply, err := p.cfg.Client.Pull(ctx, req)
 		cancel()
-		p.post(func() { p.pulled(q, req, reply, err) })
+		p.calls.post(func() { p.pulled(q, req, reply, err) })
 	})
 }
 
@@ -108,11 +118,11 @@ func (p *pilot) pulled(q *poll, req wire.PullRequest, reply wire.PullReply, err 
 	}
 	switch a.verdict {
 	case good, nothing:
-		p.known = true
+		p.pulls.known = true
 		p.settle(q)
 		p.granted(now, q, req, reply, a)
 	case later:
-		p.unanswered(now, q, a, err)
+		p.repeat(now, q, a, err)
 	case reused:
 		if q.probing && !q.asIs {
 			q.asIs = true
@@ -132,9 +142,9 @@ func (p *pilot) pulled(q *poll, req wire.PullRequest, reply wire.PullReply, err 
 // granted runs the leases of a poll, if there are any.
 func (p *pilot) granted(now time.Time, q *poll, req wire.PullRequest, reply wire.PullReply, a answer) {
 	if len(reply.Leases) > 0 {
-		p.pullPause = backoff{}
+		p.pulls.pause = backoff{}
 		p.fresh = true // the rest of the room has not been asked for by itself
-		p.setRenewWait(now, reply.RenewAfter)
+		p.renewals.follow(now, reply.RenewAfter)
 		for _, l := range reply.Leases {
 			p.accept(now, l)
 		}
@@ -142,19 +152,19 @@ func (p *pilot) granted(now time.Time, q *poll, req wire.PullRequest, reply wire
 	}
 	if early := now.Sub(q.sent) < min(time.Second, seconds(req.WaitS)*9/10); early {
 		// The server would not wait: the queue is closed, or it does not do long polls. Don't hammer it.
-		p.pullPause.fail(now, a.after, p.cfg.timing)
+		p.pulls.pause.fail(now, a.after, p.cfg.timing)
 		return
 	}
-	p.pullPause = backoff{}
+	p.pulls.pause = backoff{}
 }
 
-// unanswered keeps q for another try, if it still matters.
-func (p *pilot) unanswered(now time.Time, q *poll, a answer, err error) {
-	if p.draining && !q.probing {
+// repeat keeps q for another try, if it still matters.
+func (p *pilot) repeat(now time.Time, q *poll, a answer, err error) {
+	if p.life.draining && !q.probing {
 		q.probe() // cut short by drain
 		return
 	}
-	p.away(now, "pull", err)
+	p.unanswered(now, "pull", err)
 	q.again.fail(now, a.after, p.cfg.timing)
 	if q.probing && q.again.tries >= mostProbes {
 		p.log.Warn("left without knowing whether a pull was granted", "request", q.req.RequestID, "error", err)
@@ -165,20 +175,20 @@ func (p *pilot) unanswered(now time.Time, q *poll, a answer, err error) {
 // refusedPull ends the pilot when the server never accepted it: its queue or token is wrong, and somebody is
 // likely to watch. Later the cause may pass, so it asks on.
 func (p *pilot) refusedPull(now time.Time, a answer, err error) {
-	if !p.known {
-		p.err = err
+	if !p.pulls.known {
+		p.life.err = err
 		p.drain("refused")
 		return
 	}
-	if p.pullPause.tries == 0 {
+	if p.pulls.pause.tries == 0 {
 		p.log.Error("pull refused", "error", err)
 	}
-	p.pullPause.fail(now, a.after, p.cfg.timing)
+	p.pulls.pause.fail(now, a.after, p.cfg.timing)
 }
 
 // settle takes q off the list and its room back.
 func (p *pilot) settle(q *poll) {
-	p.polls = slices.DeleteFunc(p.polls, func(o *poll) bool { return o == q })
+	p.pulls.polls = slices.DeleteFunc(p.pulls.polls, func(o *poll) bool { return o == q })
 	p.free = p.free.plus(q.room)
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // BenchmarkTurnover is what lies between two jobs of one slot, and the start of one: finish, pull, folder, fork,
@@ -19,7 +20,7 @@ func BenchmarkTurnover(b *testing.B) {
 				s.add(wire.Lease{Command: []string{"sleep", "0.05"}})
 			}
 			b.ResetTimer()
-			err := Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: slots, WorkDir: b.TempDir(), MaxJobs: b.N * slots})
+			err := Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: slots, Payload: payload.Config{WorkDir: b.TempDir()}, MaxJobs: b.N * slots})
 			if err != nil || len(s.results) != b.N*slots {
 				b.Fatalf("%v, %d results of %d", err, len(s.results), b.N*slots)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/internal/pilot"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // nPilots share the slots between them.
@@ -42,7 +43,7 @@ func startSlots(cfg Config) (*slots, error) {
 			continue
 		}
 		pc := pilot.Config{Client: cfg.Client, Queue: queue, Name: fmt.Sprintf("demo-%d", i+1), Node: "localhost", Slots: n,
-			WorkDir: fmt.Sprintf("%s/pilot-%d", work, i+1), KeepLogs: -1, Kill: s.killed, Log: cfg.Log}
+			Payload: payload.Config{WorkDir: fmt.Sprintf("%s/pilot-%d", work, i+1), KeepLogs: -1}, Kill: s.killed, Log: cfg.Log}
 		wg.Go(func() { errs[i] = pilot.Run(ctx, pc) })
 	}
 	go func() {

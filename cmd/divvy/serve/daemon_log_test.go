@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pilot"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // loggingDaemon is one whose lines the test reads.
@@ -33,7 +34,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: t.TempDir()})
+		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, Payload: payload.Config{WorkDir: t.TempDir()}})
 	}()
 	spec := servetest.Hello(3)
 	spec.Command = []string{"sh", "-c", "echo out-S3CRET; exit {{.Index}} # cmd-S3CRET"}

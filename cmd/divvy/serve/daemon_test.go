@@ -21,6 +21,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/pilot"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -41,7 +42,7 @@ func TestDaemonRunsATask(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
 		go func() {
-			gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 4, WorkDir: t.TempDir()})
+			gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 4, Payload: payload.Config{WorkDir: t.TempDir()}})
 		}()
 		task, err := cl.Submit(t.Context(), servetest.Hello(20), "")
 		if err != nil {

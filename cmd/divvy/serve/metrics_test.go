@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pilot"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // After a task has run, what a daemon exports is as Prometheus wants it, and says what has happened.
@@ -21,7 +22,7 @@ func TestMetricsOfADaemon(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: t.TempDir()})
+		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, Payload: payload.Config{WorkDir: t.TempDir()}})
 	}()
 	task, err := cl.Submit(t.Context(), servetest.Hello(10), "")
 	if err != nil {

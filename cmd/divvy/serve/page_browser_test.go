@@ -20,6 +20,7 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/browser"
 	"github.com/divvyhq/divvy/internal/pilot"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // openDaemon starts a daemon with two pilots of two slots each and a task, or one that keeps them busy for longer than a test
@@ -32,7 +33,7 @@ func openDaemon(t *testing.T, work ...generator.Spec) (*Daemon, *client.Client, 
 	for range cap(gone) {
 		folder := t.TempDir() // before the cleanup below: it goes after the pilots
 		go func() {
-			gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: folder})
+			gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, Payload: payload.Config{WorkDir: folder}})
 		}()
 	}
 	t.Cleanup(func() {

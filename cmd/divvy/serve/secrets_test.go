@@ -19,6 +19,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pilot"
+	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
 // mark is in every secret of the test, with letters behind it that say which one it is.
@@ -79,7 +80,7 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, WorkDir: t.TempDir(), Log: d.log})
+		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, Payload: payload.Config{WorkDir: t.TempDir()}, Log: d.log})
 	}()
 	servetest.Eventually(t, 2*time.Minute, func() (bool, string) {
 		now, err := cl.Task(t.Context(), task.ID)

@@ -1,4 +1,4 @@
-package pilot
+package payload
 
 import (
 	"bytes"
@@ -25,21 +25,21 @@ type meter struct {
 	done  sync.WaitGroup
 
 	mu   sync.Mutex
-	jobs map[int]*run // by process group
+	jobs map[int]*Job // by process group
 }
 
 func newMeter(every time.Duration) *meter {
-	m := &meter{every: every, wake: make(chan struct{}, 1), quit: make(chan struct{}), jobs: map[int]*run{}}
+	m := &meter{every: every, wake: make(chan struct{}, 1), quit: make(chan struct{}), jobs: map[int]*Job{}}
 	m.done.Go(m.loop)
 	return m
 }
 
-func (m *meter) add(pgid int, r *run) {
+func (m *meter) add(pgid int, j *Job) {
 	m.mu.Lock()
-	m.jobs[pgid] = r
+	m.jobs[pgid] = j
 	m.mu.Unlock()
 	if s := (usage{}); s.add(pgid) { // short jobs have at least this
-		r.measured(s.cpu, s.peak())
+		j.measured(s.cpu, s.peak())
 	}
 	select {
 	case m.wake <- struct{}{}:
@@ -100,10 +100,10 @@ func (m *meter) sample() {
 	names, _ := proc.Readdirnames(-1)
 	proc.Close()
 	m.mu.Lock()
-	sums := make(map[*run]*usage, len(m.jobs))
-	jobs := make(map[int]*run, len(m.jobs))
-	for pgid, r := range m.jobs {
-		jobs[pgid] = r
+	sums := make(map[*Job]*usage, len(m.jobs))
+	jobs := make(map[int]*Job, len(m.jobs))
+	for pgid, j := range m.jobs {
+		jobs[pgid] = j
 	}
 	m.mu.Unlock()
 	for _, name := range names {
@@ -112,26 +112,26 @@ func (m *meter) sample() {
 			continue
 		}
 		pgid, err := syscall.Getpgid(pid) // far cheaper than reading stat of everybody
-		r := jobs[pgid]
-		if err != nil || r == nil {
+		j := jobs[pgid]
+		if err != nil || j == nil {
 			continue
 		}
-		if sums[r] == nil {
-			sums[r] = &usage{}
+		if sums[j] == nil {
+			sums[j] = &usage{}
 		}
-		sums[r].add(pid)
+		sums[j].add(pid)
 	}
-	for r, s := range sums {
-		r.check(*s)
+	for j, s := range sums {
+		j.check(*s)
 	}
 }
 
 // check takes a measurement in and stops a job over its memory limit.
-func (r *run) check(s usage) {
-	peak := r.measured(s.cpu, s.peak())
-	if limit := r.lease.MemoryMB; limit > 0 && peak > limit*1_000_000 {
-		r.order(stop{outcome: failed, grace: r.t.MemoryGrace,
-			why: fmt.Sprintf("memory limit: used %d MB, %d MB allowed", megabytes(peak), limit)})
+func (j *Job) check(s usage) {
+	peak := j.measured(s.cpu, s.peak())
+	if limit := j.lease.MemoryMB; limit > 0 && peak > limit*1_000_000 {
+		j.Stop(Stop{Outcome: "failed", Grace: j.timing.MemoryGrace,
+			Why: fmt.Sprintf("memory limit: used %d MB, %d MB allowed", megabytes(peak), limit)})
 	}
 }
 
@@ -146,12 +146,8 @@ func (u *usage) peak() int64 { return max(u.rss, u.hwm) }
 
 // add counts one process in; false when it is gone or a zombie without memory.
 func (u *usage) add(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may hold anything
-	if len(f) < 22 {
+	f := stat(pid)
+	if f == nil {
 		return false
 	}
 	ticks := number(f[11]) + number(f[12]) + number(f[13]) + number(f[14])
@@ -167,6 +163,19 @@ func (u *usage) add(pid int) bool {
 		}
 	}
 	return true
+}
+
+// stat is what /proc/pid/stat has from the state on; nil when the process is gone.
+func stat(pid int) [][]byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the name before it may hold anything
+	if len(f) < 22 {
+		return nil
+	}
+	return f
 }
 
 func number(b []byte) int64 {

@@ -1,4 +1,4 @@
-package pilot
+package payload
 
 import (
 	"errors"
@@ -18,32 +18,32 @@ const usualPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is the pilot's own, without its DIVVY_ variables (one of them is the token), under that of the
 // lease, under what this pilot knows. exec takes the last of two that are the same.
-func (p *pilot) environment(r *run) []string {
+func (h *Host) environment(j *Job) []string {
 	env := withoutOurs(os.Environ())
-	work := filepath.Join(r.dir, workName)
+	work := filepath.Join(j.dir, workName)
 	set := func(name, value string) { env = append(env, name+"="+value) }
 	set("PWD", work)
-	set("TMPDIR", filepath.Join(r.dir, tmpName))
-	if p.files != nil {
-		env = append(env, p.files.user.variables()...)
+	set("TMPDIR", filepath.Join(j.dir, tmpName))
+	if h.files != nil {
+		env = append(env, h.files.user.variables()...)
 	}
-	for name, value := range r.lease.Env {
+	for name, value := range j.lease.Env {
 		set(name, value)
 	}
-	l := &r.lease
+	l := &j.lease
 	set("DIVVY_JOB", strconv.FormatInt(l.Job, 10))
 	set("DIVVY_ATTEMPT", strconv.Itoa(l.Attempt))
 	set("DIVVY_TASK", strconv.FormatInt(l.Task, 10))
 	set("DIVVY_SHARE", l.Share)
-	set("DIVVY_QUEUE", p.cfg.Queue)
-	set("DIVVY_PILOT", p.cfg.Name)
-	set(runVariable, p.mark)
+	set("DIVVY_QUEUE", h.owner.Queue)
+	set("DIVVY_PILOT", h.owner.Name)
+	set(runVariable, h.mark)
 	set("DIVVY_CORES", strconv.Itoa(max(1, l.Cores)))
 	set("DIVVY_MEMORY_MB", strconv.FormatInt(l.MemoryMB, 10))
 	set("DIVVY_DISK_MB", strconv.FormatInt(l.DiskMB, 10))
 	set("DIVVY_WALLTIME_S", strconv.FormatInt(l.WalltimeS, 10))
 	set("DIVVY_WORK", work)
-	set("DIVVY_OUTPUTS", filepath.Join(r.dir, outputsName))
+	set("DIVVY_OUTPUTS", filepath.Join(j.dir, outputsName))
 	return env
 }
 

@@ -1,4 +1,4 @@
-package pilot
+package payload
 
 import (
 	"bufio"

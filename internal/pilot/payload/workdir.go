@@ -1,4 +1,4 @@
-package pilot
+package payload
 
 import (
 	"cmp"
@@ -36,7 +36,7 @@ type workDir struct {
 	root string
 	lock *os.File
 	keep int
-	user *payloadUser
+	user *jobUser
 
 	mu     sync.Mutex
 	ended  []string // oldest first

@@ -1,7 +1,6 @@
-package pilot
+package payload
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +26,7 @@ type kin struct {
 	done     sync.WaitGroup
 
 	mu     sync.Mutex   // held while a process starts: nobody takes it for a stray
-	firsts map[int]*run // first processes of jobs, which others wait for
+	firsts map[int]*Job // first processes of jobs, which others wait for
 	told   map[int]bool // groups that the guard knows of by us
 }
 
@@ -54,11 +53,11 @@ func newKin(g *guard, mark string) (*kin, error) {
 
 func makeKin(g *guard, mark string) *kin {
 	return &kin{guard: g, mark: mark, sigkill: func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }, patience: killing,
-		quit: make(chan struct{}), firsts: map[int]*run{}, told: map[int]bool{}}
+		quit: make(chan struct{}), firsts: map[int]*Job{}, told: map[int]bool{}}
 }
 
 // start runs f, which starts the first process of a job.
-func (k *kin) start(r *run, f func() (pid int, err error)) error {
+func (k *kin) start(j *Job, f func() (pid int, err error)) error {
 	if k == nil {
 		_, err := f()
 		return err
@@ -67,7 +66,7 @@ func (k *kin) start(r *run, f func() (pid int, err error)) error {
 	defer k.mu.Unlock()
 	pid, err := f()
 	if err == nil {
-		k.firsts[pid] = r
+		k.firsts[pid] = j
 	}
 	return err
 }
@@ -82,10 +81,10 @@ func (k *kin) over(pid int) {
 	delete(k.firsts, pid)
 }
 
-// clear kills what the job r, which is over, has left behind.
-func (k *kin) clear(r *run) {
+// clear kills what the job j, which is over, has left behind.
+func (k *kin) clear(j *Job) {
 	if k != nil {
-		k.sweep(func(s stray) bool { return k.left(r, s) })
+		k.sweep(func(s stray) bool { return k.left(j, s) })
 	}
 }
 
@@ -139,31 +138,25 @@ func (k *kin) look() {
 		}
 	}
 	k.told = groups
-	if len(groups) > 0 {
-		sessionTold(len(groups))
-	}
 }
-
-// sessionTold is for tests.
-var sessionTold = func(int) {}
 
 func (k *kin) isGuard(pid int) bool { return k.guard != nil && k.guard.cmd.Process.Pid == pid }
 
 // isStray says whether a child of the pilot is one that a job has left.
 func (k *kin) isStray(s stray) bool { return k.firsts[s.pid] == nil && !k.isGuard(s.pid) }
 
-// left says whether a stray is of the job r, which is over. Where nothing tells, it is as soon as all jobs have ended that ran when
+// left says whether a stray is of the job j, which is over. Where nothing tells, it is as soon as all jobs have ended that ran when
 // it began.
-func (k *kin) left(r *run, s stray) bool {
+func (k *kin) left(j *Job, s stray) bool {
 	if other := k.firsts[s.group]; other != nil {
 		return false
 	}
 	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
 	vars := strings.Split(string(env), "\x00")
 	if slices.Contains(vars, runVariable+"="+k.mark) {
-		return slices.Contains(vars, "DIVVY_JOB="+strconv.FormatInt(r.lease.Job, 10))
+		return slices.Contains(vars, "DIVVY_JOB="+strconv.FormatInt(j.lease.Job, 10))
 	}
-	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", s.pid)); err == nil && r.dir != "" && strings.HasPrefix(cwd, r.dir+"/") {
+	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", s.pid)); err == nil && j.dir != "" && strings.HasPrefix(cwd, j.dir+"/") {
 		return true
 	}
 	for pid := range k.firsts {
@@ -250,12 +243,8 @@ func processes() map[int]stray {
 }
 
 func look(pid int) (stray, bool) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return stray{}, false
-	}
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may hold anything
-	if len(f) < 20 {
+	f := stat(pid)
+	if f == nil {
 		return stray{}, false
 	}
 	return stray{pid: pid, zombie: f[0][0] == 'Z', parent: int(number(f[1])), group: int(number(f[2])), began: number(f[19])}, true

@@ -1,4 +1,4 @@
-package pilot
+package payload
 
 import (
 	"bytes"
@@ -74,8 +74,8 @@ func text(b []byte, all int64) string {
 	return s
 }
 
-// clip makes a message fit, without cutting a character.
-func clip(s string) string {
+// Clip makes a message fit, without cutting a character.
+func Clip(s string) string {
 	s = text([]byte(s), int64(len(s)))
 	if len(s) <= mostMessage {
 		return s

@@ -1,4 +1,4 @@
-package pilot
+package payload
 
 import (
 	"errors"
@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// payloadUser is the user that jobs run as; nil means the pilot's user.
-type payloadUser struct {
+// jobUser is the user that jobs run as; nil means the pilot's user.
+type jobUser struct {
 	name, home string
 	cred       *syscall.Credential
 }
 
-// lookUpPayloadUser finds a user by name; "" is nobody else.
-func lookUpPayloadUser(name string) (*payloadUser, error) {
+// lookUpUser finds a user by name; "" is nobody else.
+func lookUpUser(name string) (*jobUser, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -33,7 +33,7 @@ func lookUpPayloadUser(name string) (*payloadUser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("groups of %s: %w", name, err)
 	}
-	p := &payloadUser{name: name, home: u.HomeDir, cred: &syscall.Credential{}}
+	p := &jobUser{name: name, home: u.HomeDir, cred: &syscall.Credential{}}
 	ids := []*uint32{&p.cred.Uid, &p.cred.Gid}
 	texts := append([]string{u.Uid, u.Gid}, groups...)
 	p.cred.Groups = make([]uint32, len(groups))
@@ -54,7 +54,7 @@ func lookUpPayloadUser(name string) (*payloadUser, error) {
 }
 
 // credential is nil for jobs that run as the pilot does.
-func (u *payloadUser) credential() *syscall.Credential {
+func (u *jobUser) credential() *syscall.Credential {
 	if u == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (u *payloadUser) credential() *syscall.Credential {
 }
 
 // variables are those that a shell of the user has.
-func (u *payloadUser) variables() []string {
+func (u *jobUser) variables() []string {
 	if u == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (u *payloadUser) variables() []string {
 }
 
 // enter lets the user pass through the folder of the pilot; it says which one above keeps it out.
-func (u *payloadUser) enter(root string) error {
+func (u *jobUser) enter(root string) error {
 	if u == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (u *payloadUser) enter(root string) error {
 }
 
 // passes says whether the user may pass through a folder: as its owner, else by a group, else as anybody.
-func (u *payloadUser) passes(st os.FileInfo) bool {
+func (u *jobUser) passes(st os.FileInfo) bool {
 	perm := st.Mode().Perm()
 	if s, ok := st.Sys().(*syscall.Stat_t); ok {
 		switch {
@@ -110,7 +110,7 @@ func (u *payloadUser) passes(st os.FileInfo) bool {
 
 // give makes a job's folder one that the user works in. The folder itself stays the pilot's: no link can be put into the place of what
 // the pilot reads and writes there.
-func (u *payloadUser) give(dir string) error {
+func (u *jobUser) give(dir string) error {
 	if u == nil {
 		return nil
 	}

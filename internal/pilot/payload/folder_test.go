@@ -1,4 +1,4 @@
-package pilot
+package payload
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func TestJobsStayInTheirFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer files.close()
-	p := &pilot{cfg: Config{Queue: "Q", Name: "N"}, mark: "m"}
+	h := &Host{owner: Owner{Queue: "Q", Name: "N"}, mark: "m", files: files}
 	word := rapid.OneOf(rapid.SampledFrom([]string{"", "..", "../../etc", "/etc/passwd", "a\x00b", "a\nDIVVY_WORK=/", "DIVVY_WORK", "DIVVY_OUTPUTS", "DIVVY_JOB=", "PWD", "'; id; '"}),
 		rapid.StringMatching(`[A-Z_=./ '"\n]{0,12}`))
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,7 +38,7 @@ func TestJobsStayInTheirFolder(t *testing.T) {
 			t.Fatalf("no folder to work in: %v", err)
 		}
 		last := map[string]string{}
-		for _, s := range p.environment(&run{dir: dir, lease: l}) {
+		for _, s := range h.environment(&Job{dir: dir, lease: l}) {
 			name, value, _ := strings.Cut(s, "=")
 			last[name] = value
 		}
@@ -106,9 +106,49 @@ func TestPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range []syscall.Credential{owner, group, member, other} {
-			if got := (&payloadUser{cred: &c}).passes(st); got != want[i] {
+			if got := (&jobUser{cred: &c}).passes(st); got != want[i] {
 				t.Errorf("%o, user %d: %t", mode, i, got)
 			}
 		}
+	}
+}
+
+func TestFoldersOfEndedJobs(t *testing.T) {
+	root := t.TempDir()
+	w, err := openWorkDir(root, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		dir, err := w.make(wire.Lease{Job: int64(i + 1), Attempt: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, "log", dir, stdoutName)
+		if err := os.Mkdir(filepath.Join(dir, workName, "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, "data", dir, workName, "sub", "data")
+		if err := os.Chmod(filepath.Join(dir, workName, "sub"), 0o500); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.done(dir, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.close()
+	if exists(root, "2-1") || !exists(root, "3-1", stdoutName) || exists(root, "4-1", workName) {
+		t.Error("want the logs of the two youngest, and nothing else")
+	}
+	if w, err = openWorkDir(root, 1); err != nil { // a later run goes on counting
+		t.Fatal(err)
+	}
+	defer w.close()
+	dir, err := w.make(wire.Lease{Job: 3, Attempt: 1})
+	if b, _ := os.ReadFile(filepath.Join(dir, stdoutName)); err != nil || len(b) > 0 {
+		t.Errorf("%v: a folder that is used again must be empty", err)
+	}
+	if err := w.done(dir, false); err != nil || exists(root, "4-1") || !exists(root, "3-1") {
+		t.Errorf("%v: want 3-1 alone", err)
 	}
 }

@@ -1,0 +1,185 @@
+package payload
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	wire "github.com/divvyhq/divvy/api/client"
+)
+
+// Exit codes of a job whose command could not be started, as shells have them.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// Run runs a job to its end and says how it ended, and how many bytes its log and outputs are.
+func (h *Host) Run(j *Job) (res wire.Result, size int) {
+	res = wire.Result{Lease: j.lease.Lease, Outcome: "failed"}
+	if s, _ := j.ordered(); s != nil {
+		res.Outcome, res.Message = s.Outcome, Clip(s.Why+"; not started")
+		return res, 0
+	}
+	dir, err := h.files.make(j.lease)
+	if err != nil {
+		res.Message = Clip("cannot make the work folder: " + err.Error())
+		return res, 0
+	}
+	j.dir = dir
+	proc, err := h.launch(j)
+	if err != nil {
+		code := exitNotExecutable
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+			code = exitNotFound
+		}
+		res.ExitCode, res.Message = &code, Clip("cannot start: "+err.Error())
+		return res, 0
+	}
+	defer h.guard.remove(proc.pid)
+	j.pid = proc.pid
+	j.started()
+	h.meter.add(proc.pid, j)
+	stopped := j.supervise(proc)
+	h.kin.over(proc.pid)
+	h.meter.remove(proc.pid)
+	j.account(proc.cmd.ProcessState)
+	n := j.conclude(&res, proc.cmd.ProcessState, stopped)
+	return res, len(res.LogTail) + n
+}
+
+// launch starts the command in its work folder, with its output in files: whoever inherits them cannot hold
+// the pilot up, as with pipes.
+func (h *Host) launch(j *Job) (*process, error) {
+	if len(j.lease.Command) == 0 || j.lease.Command[0] == "" {
+		return nil, fmt.Errorf("empty command: %w", exec.ErrNotFound)
+	}
+	work := filepath.Join(j.dir, workName)
+	env := h.environment(j)
+	path, err := lookPath(j.lease.Command[0], work, env)
+	if err != nil {
+		return nil, err
+	}
+	var files [2]*os.File
+	for i, name := range []string{stdoutName, stderrName} {
+		f, err := os.OpenFile(filepath.Join(j.dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	cmd := &exec.Cmd{
+		Path: path, Args: j.lease.Command, Dir: work, Env: env, Stdout: files[0], Stderr: files[1],
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: h.files.user.credential()},
+	}
+	err = h.kin.start(j, func() (int, error) {
+		if err := h.starter.start(cmd); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.guard.add(cmd.Process.Pid)
+	proc := &process{cmd: cmd, pid: cmd.Process.Pid, exited: make(chan struct{})}
+	h.waits.Go(proc.wait)
+	return proc, nil
+}
+
+// supervise waits for the end of the process and sees to it that it comes in time. It returns the order that
+// the process was signalled for, if there was one.
+func (j *Job) supervise(proc *process) (signalled *Stop) {
+	begun := time.Now()
+	var wall <-chan time.Time
+	if j.lease.WalltimeS > 0 {
+		t := time.NewTimer(time.Duration(j.lease.WalltimeS) * time.Second)
+		defer t.Stop()
+		wall = t.C
+	}
+	kill := time.NewTimer(time.Hour)
+	kill.Stop()
+	defer kill.Stop()
+	for {
+		select {
+		case <-proc.exited:
+			return signalled
+		case <-wall:
+			j.Stop(Stop{Outcome: "failed", Grace: j.timing.Grace, Why: fmt.Sprintf("walltime limit: ran %.1f s, %d s allowed",
+				time.Since(begun).Seconds(), j.lease.WalltimeS)})
+		case <-j.wake:
+			s, at := j.ordered()
+			if signalled == nil && time.Until(at) > 0 {
+				proc.signal(syscall.SIGTERM)
+				proc.signal(syscall.SIGCONT) // a stopped process cannot end in peace
+			}
+			signalled = s
+			kill.Reset(max(0, time.Until(at)))
+		case <-kill.C:
+			proc.signal(syscall.SIGKILL)
+		}
+	}
+}
+
+// account takes over what the kernel counted for the process and those it waited for. Its peak of memory starts
+// at that of the pilot, from which the process was forked: only a higher one is the job's.
+func (j *Job) account(s *os.ProcessState) {
+	u, ok := s.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return
+	}
+	var own syscall.Rusage
+	peak := int64(0)
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err == nil && u.Maxrss > own.Maxrss {
+		peak = u.Maxrss * 1024
+	}
+	j.measured((s.UserTime() + s.SystemTime()).Seconds(), peak)
+}
+
+// conclude says how the process ended, and why if it was told to. It returns how many bytes its outputs are.
+func (j *Job) conclude(res *wire.Result, s *os.ProcessState, stopped *Stop) (nOutputs int) {
+	code, how := ending(s)
+	res.ExitCode = &code
+	res.Usage = j.Used()
+	res.LogTail = logTail(j.dir)
+	switch {
+	case stopped != nil:
+		res.Outcome, res.Message = stopped.Outcome, stopped.Why+"; "+how
+	case code != 0:
+		res.Outcome, res.Message = "failed", how
+	default:
+		res.Outcome = "finished"
+	}
+	var err error
+	res.Outputs, nOutputs, err = readOutputs(filepath.Join(j.dir, outputsName))
+	if err != nil && res.Outcome == "finished" {
+		res.Outcome, res.Message = "failed", "outputs: "+err.Error()
+	}
+	res.Message = Clip(res.Message)
+	return nOutputs
+}
+
+// ending is the exit code as shells have it, in words too.
+func ending(s *os.ProcessState) (code int, how string) {
+	ws, ok := s.Sys().(syscall.WaitStatus)
+	if !ok || !ws.Signaled() {
+		return s.ExitCode(), fmt.Sprintf("exit code %d", s.ExitCode())
+	}
+	name := unix.SignalName(ws.Signal())
+	if name == "" {
+		name = fmt.Sprint(int(ws.Signal()))
+	}
+	how = "killed by signal " + name
+	if ws.CoreDump() {
+		how += " (core dumped)"
+	}
+	return 128 + int(ws.Signal()), how
+}
