@@ -18,7 +18,7 @@ type OldError struct {
 func (e OldError) Error() string {
 	return fmt.Sprintf("database %s was made by divvy 0.10 or before (its schema is at %d) and cannot be brought up to this release. "+
 		"Let the old release run until its jobs are over, and stop its daemons. Then take site versions, tokens and the history of usage along, with this release: "+
-		"'divvy migrate export FILE' from the old database, 'divvy migrate import FILE' into a new, empty one (docs/operations.md)", e.Database, e.Schema)
+		"'divvy migrate export FILE' from the old database, 'divvy migrate import FILE' into a new, empty one (docs/howto/upgrade.md)", e.Database, e.Schema)
 }
 
 // Old returns the newest migration of a database that a release up to 0.10 made, and 0 for every other database. The sign is the table

@@ -8,29 +8,32 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// Every query of docs/operations.md runs, and what must have rows on any database has them.
-func TestOperationsPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// At least so many rows: settings, who holds a snapshot, tables, days, how far the fold is, reclaims under way and over.
-	atLeast := []int{14, 0, 8, 2, 1, 0, 0}
-	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	if len(queries) != len(atLeast) {
-		t.Fatalf("%d queries in the page, %d expectations here", len(queries), len(atLeast))
-	}
+// Every query of these pages runs and returns at least so many rows.
+func TestQueriesOfOperators(t *testing.T) {
 	tx := pgtest.Tx(t)
-	for i, q := range queries {
-		if rows := table(t, tx, q[1]); len(rows) < atLeast[i] {
-			t.Errorf("%d rows, want %d:\n%s", len(rows), atLeast[i], q[1])
+	for page, atLeast := range map[string][]int{
+		"postgresql.md":            {14, 0, 8, 2, 1}, // settings, snapshots, tables, partitions, the lag of the fold
+		"howto/take-units-back.md": {0, 0},           // reclaims under way and over
+	} {
+		text, err := os.ReadFile("../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+		if len(queries) != len(atLeast) {
+			t.Fatalf("%d queries in %s, %d expectations here", len(queries), page, len(atLeast))
+		}
+		for i, q := range queries {
+			if rows := table(t, tx, q[1]); len(rows) < atLeast[i] {
+				t.Errorf("%d rows, want %d:\n%s", len(rows), atLeast[i], q[1])
+			}
 		}
 	}
 }
 
 // A transaction that has a snapshot is found.
-func TestOperationsPageFindsASnapshot(t *testing.T) {
-	page, err := os.ReadFile("../docs/operations.md")
+func TestQueryFindsASnapshot(t *testing.T) {
+	page, err := os.ReadFile("../docs/postgresql.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package migrations_test
 
 import (
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -12,10 +10,6 @@ import (
 // Days of the roll-ups are those of UTC: a question about the last ones has the same answer whatever the session's time zone,
 // one where it is tomorrow already and one where it is still yesterday among them.
 func TestQuestionsAboutDaysAreOfUTC(t *testing.T) {
-	page, err := os.ReadFile("../docs/reporting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	tx := sample(t)
 	if _, err := tx.Exec(t.Context(), `RESET ROLE;
 		INSERT INTO day_usage (day, share, queue, user_name, slot_ms, unit_ms, wasted_slot_ms, cpu_ms, finished, failed, lost, cancelled, returned)
@@ -30,8 +24,7 @@ func TestQuestionsAboutDaysAreOfUTC(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, found := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		sql := found[1]
+	for _, sql := range documented(t) {
 		if !strings.Contains(sql, "day >=") {
 			continue
 		}

@@ -3,7 +3,6 @@ package migrations_test
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -105,7 +104,7 @@ func TestUsageIsSplitExactlyAtHours(t *testing.T) {
 		"t|t")
 }
 
-// answer is what a question of docs/reporting.md comes to: on which rows, and, where it has instants in it, seen how.
+// answer is what a question comes to: on which rows, and, where it has instants in it, seen how.
 type answer struct {
 	files []string
 	seen  string // a statement about the answer, q
@@ -118,7 +117,7 @@ var (
 	resources = []string{"resources", "claims"}
 )
 
-// answers are in the order of the page.
+// answers are in the order of docs/examples/questions.sql.
 var answers = []answer{
 	{base, "", []string{"Production/MC|7.000|7.000|0.000|5", "Production/Rep|-|0.000|-|3"}},
 	{base, "", []string{"Production/MC|1000|1200|83.3", "Test|0|200|0.0"}},
@@ -155,21 +154,26 @@ var answers = []answer{
 	{base, "", []string{"Production|0.933333|8|7.000|5.000|-2.000|1", "Production/Rep|0.375000|3|0.000|-|-|1"}},
 }
 
-// The questions of docs/reporting.md, in its order, with their answers.
-func TestReportingPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/reporting.md")
+// documented returns the statements of docs/examples/questions.sql, in its order.
+func documented(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/examples/questions.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	queries := regexp.MustCompile("(?s)### ([^\n]*)\n[^#]*?```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	if n := strings.Count(string(page), "```sql"); n != len(answers) || len(queries) < 25 {
-		t.Fatalf("%d queries in the page, %d of them with a question above them; %d answers here", n, len(queries), len(answers))
+	return strings.Split(strings.TrimSpace(string(text)), "\n\n")[1:] // the head is a comment
+}
+
+// The questions of docs/examples/questions.sql have these answers.
+func TestQuestions(t *testing.T) {
+	all := documented(t)
+	if len(all) != len(answers) {
+		t.Fatalf("%d questions in the file, %d answers here", len(all), len(answers))
 	}
-	last := regexp.MustCompile("(?s)## (The sums[^\n]*)\n.*?```sql\n(.*?)```").FindStringSubmatch(string(page))
-	for i, q := range append(queries, last) {
+	for i, q := range all {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 			tx := sample(t, answers[i].files...)
-			sql := strings.TrimSuffix(strings.TrimSpace(q[2]), ";")
+			sql := strings.TrimSuffix(strings.TrimSpace(q), ";")
 			if answers[i].seen != "" {
 				sql = "WITH q AS (" + sql + ") " + answers[i].seen
 			}

@@ -24,7 +24,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// What docs/operations.md says of backups, really done: a base backup and a dump under load, archived WAL, more load, and back
+// What docs/howto/back-up.md says of backups, really done: a base backup and a dump under load, archived WAL, more load, and back
 // to a moment in between.
 func TestRestore(t *testing.T) {
 	r := newRestore(t)

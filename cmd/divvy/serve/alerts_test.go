@@ -1,37 +1,51 @@
 package serve
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"gopkg.in/yaml.v3"
+
+	"github.com/divvyhq/divvy/internal/golden"
 )
 
-var descOf = regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
+var descOf = regexp.MustCompile(`fqName: "([^"]+)", help: ("(?:[^"\\]|\\.)*").*variableLabels: \{([^}]*)\}`)
 
-// exported is every metric that a daemon has, or would have if what it counts had happened: labels by name.
+// exported returns the labels of every metric that a daemon has, by name, those included of which nothing was counted yet.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
+	labels, _ := described(t)
+	return labels
+}
+
+// described returns the labels and the help of every metric, by name.
+func described(t *testing.T) (labels map[string][]string, help map[string]string) {
+	t.Helper()
 	d, _ := startDaemon(t, nil)
-	all, labels := make(chan *prometheus.Desc), map[string][]string{}
+	all := make(chan *prometheus.Desc)
+	labels, help = map[string][]string{}, map[string]string{}
 	go func() {
 		d.watch.registry.Describe(all)
 		close(all)
 	}()
 	for desc := range all {
 		if m := descOf.FindStringSubmatch(desc.String()); m != nil {
-			labels[m[1]] = strings.Split(m[2], ",")
+			labels[m[1]] = strings.Split(m[3], ",")
+			help[m[1]], _ = strconv.Unquote(m[2])
 		}
 	}
 	if len(labels) < 60 {
 		t.Fatalf("only %d metrics: %v", len(labels), labels)
 	}
-	return labels
+	return labels, help
 }
 
 // The alert rules are of the form that Prometheus takes, and of metrics and labels that there are.
@@ -154,24 +168,23 @@ func checkExpr(t *testing.T, where, expr string, metrics map[string][]string) {
 	}
 }
 
-// The page for operators has a line for every metric of ours, and for none that there is not.
-func TestMetricsOfOperationsPage(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/operations.md")
+// docs/metrics.md is testdata/metrics.md with a line for every metric of ours.
+func TestMetricsPage(t *testing.T) {
+	frame, err := os.ReadFile("testdata/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, from, _ := strings.Cut(string(page), "## Metrics to watch")
-	table, _, _ := strings.Cut(from, "\n## ")
-	metrics, named := exported(t), map[string]bool{}
-	for _, m := range regexp.MustCompile("`(divvy_[a-z_]+)").FindAllStringSubmatch(table, -1) {
-		named[m[1]] = true
-		if _, known := metrics[m[1]]; !known {
-			t.Errorf("no daemon exports %s", m[1])
+	labels, help := described(t)
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if !strings.HasPrefix(name, "divvy_") {
+			continue
 		}
-	}
-	for name := range metrics {
-		if strings.HasPrefix(name, "divvy_") && !named[name] {
-			t.Errorf("the page does not name %s", name)
+		by := strings.Join(labels[name], ", ")
+		if by != "" {
+			by = " {" + by + "}"
 		}
+		fmt.Fprintf(&list, "- `%s`%s: %s\n", name, by, help[name])
 	}
+	golden.Equal(t, "../../../docs/metrics.md", strings.Replace(string(frame), "<!-- metrics -->\n", list.String(), 1))
 }

@@ -103,7 +103,7 @@ func (d *Database) migrate(ctx context.Context, log *slog.Logger) error {
 	}
 	skipped, err := migrations.GoOn(ctx, pool, false)
 	if skipped > 0 {
-		log.Warn("the database was restored, copied or failed over: ids go on behind those that may have been given since (docs/operations.md)", "skipped", skipped)
+		log.Warn("the database was restored, copied or failed over: ids go on behind those that may have been given since (docs/howto/back-up.md)", "skipped", skipped)
 	}
 	return err
 }
