@@ -21,6 +21,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // code is what an error is called on the wire, and all that is the same for each of its occurrences.
@@ -175,7 +176,7 @@ func problemIn(err error) *Problem {
 func detailed(err error) *Problem {
 	var field *job.FieldError
 	var task generator.Faults
-	var file site.Problems
+	var file strict.Problems
 	var offset *generator.OffsetError
 	var refused *site.Refused
 	var link web.WrongQuery

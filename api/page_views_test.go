@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/web"
-	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // unfit is what the content security policy would stop: scripts and styles in the page, other hosts.
@@ -89,7 +89,7 @@ func TestWhatIfForm(t *testing.T) {
 	if foreign.Code != 403 {
 		t.Errorf("from a foreign page: %d", foreign.Code)
 	}
-	b.site.err = site.Problems{{File: "site.yml", Line: 3, Column: 4, Message: "is odd"}}
+	b.site.err = strict.Problems{{File: "site.yml", Line: 3, Column: 4, Message: "is odd"}}
 	if w := post("/what-if", form); w.Code == 200 && !strings.Contains(w.Body.String(), "site.yml:3:4: is odd") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -163,12 +164,12 @@ func TestApply(t *testing.T) {
 
 func TestApplyRefused(t *testing.T) {
 	b := newBench(t)
-	b.site.err = site.Problems{{File: "my.yml", Line: 3, Column: 5, Message: "weight is negative", Hint: "0 or more"}, {File: "my.yml", Line: 9, Column: 1, Message: "unknown key"}}
+	b.site.err = strict.Problems{{File: "my.yml", Line: 3, Column: 5, Message: "weight is negative", Hint: "0 or more"}, {File: "my.yml", Line: 9, Column: 1, Message: "unknown key"}}
 	p := b.problem(b.call("PUT", "/v1/site", "x"), 422)
 	if p.Code != "bad_site" || len(p.Errors) != 2 || p.Errors[0].String() != "my.yml:3:5: weight is negative (0 or more)" {
 		t.Error(p)
 	}
-	b.site.err = site.Problems{{File: "my.yml", Message: "the file is empty"}}
+	b.site.err = strict.Problems{{File: "my.yml", Message: "the file is empty"}}
 	if p = b.problem(b.call("PUT", "/v1/site", "#"), 422); p.Errors[0].Location != "my.yml" {
 		t.Error(p)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -26,7 +27,7 @@ type limiter struct {
 	site  *site.Site
 	power shares.Units // of a core
 	uses  map[useKey]*use
-	known map[[3]string][]site.LimitOf // by user, label, share: there are few
+	known map[[3]string][]file.LimitOf // by user, label, share: there are few
 }
 
 // judgeLimits says what limits make of tasks, which come by priority, then age. What has been promised is kept: jobs that
@@ -34,7 +35,7 @@ type limiter struct {
 // Who waits for room that it could have if nobody else had it closes the limit for all behind it, or wide jobs would
 // never start. Only what changes is returned.
 func judgeLimits(st *site.Site, tasks []limitedTask) []ruling {
-	l := &limiter{site: st, power: corePower(st), uses: map[useKey]*use{}, known: map[[3]string][]site.LimitOf{}}
+	l := &limiter{site: st, power: corePower(st), uses: map[useKey]*use{}, known: map[[3]string][]file.LimitOf{}}
 	for i := range tasks {
 		l.count(&tasks[i])
 	}
@@ -70,7 +71,7 @@ func (t *limitedTask) promised() int64 {
 	return n
 }
 
-func (l *limiter) limits(t *limitedTask) []site.LimitOf {
+func (l *limiter) limits(t *limitedTask) []file.LimitOf {
 	key := [3]string{t.UserName, t.Label, t.Share}
 	all, ok := l.known[key]
 	if !ok {
@@ -80,7 +81,7 @@ func (l *limiter) limits(t *limitedTask) []site.LimitOf {
 	return all
 }
 
-func (l *limiter) use(of site.LimitOf) *use {
+func (l *limiter) use(of file.LimitOf) *use {
 	key := useKey{of.Index, of.Whom}
 	if l.uses[key] == nil {
 		l.uses[key] = &use{}
@@ -153,7 +154,7 @@ func (r ruling) stop(t *limitedTask, promised int64) ruling {
 }
 
 // full says why a task that is not active may not be; "": it may.
-func (l *limiter) full(limits []site.LimitOf) string {
+func (l *limiter) full(limits []file.LimitOf) string {
 	for _, of := range limits {
 		if u := l.use(of); of.Tasks != nil && u.tasks >= *of.Tasks {
 			return fmt.Sprintf("%s: %s of %d active (limits[%d] of the site: max_active_tasks)", of.Whom, counted(u.tasks, "task", "tasks"), *of.Tasks, of.Index)
@@ -163,7 +164,7 @@ func (l *limiter) full(limits []site.LimitOf) string {
 }
 
 // room is how many more jobs of the task a limit lets be made, and what it says where these are too few.
-func (l *limiter) room(t *limitedTask, of site.LimitOf) (jobs int64, why string) {
+func (l *limiter) room(t *limitedTask, of file.LimitOf) (jobs int64, why string) {
 	u := l.use(of)
 	jobs = t.NJobs
 	if of.Ready != nil {
@@ -187,7 +188,7 @@ func (l *limiter) room(t *limitedTask, of site.LimitOf) (jobs int64, why string)
 
 // close keeps those who come later from taking the room that a task waits for; where not even one of its jobs fits into an
 // empty limit it waits for nothing.
-func (l *limiter) close(t *limitedTask, limits []site.LimitOf) {
+func (l *limiter) close(t *limitedTask, limits []file.LimitOf) {
 	for _, of := range limits {
 		if of.Units != nil && l.unitsOf(t, 1) > *of.Units || of.Ready != nil && *of.Ready == 0 {
 			return
@@ -203,7 +204,7 @@ func (l *limiter) close(t *limitedTask, limits []site.LimitOf) {
 }
 
 // enter and leave count active tasks as they change.
-func (l *limiter) enter(t *limitedTask, limits []site.LimitOf) {
+func (l *limiter) enter(t *limitedTask, limits []file.LimitOf) {
 	if t.State == "throttled" {
 		for _, of := range limits {
 			l.use(of).tasks++
@@ -211,7 +212,7 @@ func (l *limiter) enter(t *limitedTask, limits []site.LimitOf) {
 	}
 }
 
-func (l *limiter) leave(t *limitedTask, limits []site.LimitOf) {
+func (l *limiter) leave(t *limitedTask, limits []file.LimitOf) {
 	if t.State != "throttled" {
 		for _, of := range limits {
 			l.use(of).tasks--

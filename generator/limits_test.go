@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -33,7 +34,7 @@ func newLimitWorld(r *rapid.T) *limitWorld {
 		r.Fatal(err)
 	}
 	for i := range rapid.IntRange(1, 3).Draw(r, "limits") {
-		l := site.Limit{Tasks: bound("tasks", 1), Ready: bound("ready", 1)}
+		l := file.Limit{Tasks: bound("tasks", 1), Ready: bound("ready", 1)}
 		if n := bound("units", 1); n != nil {
 			units := shares.Units(*n * 4000)
 			l.Units = &units

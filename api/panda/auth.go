@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/file"
 )
 
 // Access is who is let in. The zero Access lets nobody in.
@@ -56,14 +57,14 @@ func (c Caller) forItself() bool { return c.User != "" && !c.production }
 
 // Gate knows which pilots may pull at a queue; *site.Store is one.
 type Gate interface {
-	Admits(queue string, p site.Pilot) bool
+	Admits(queue string, p file.Pilot) bool
 }
 
 var _ Gate = (*site.Store)(nil)
 
 // MayPull is nil when the caller may pull at a queue; else it says why not, in the words of the answer.
 func (c Caller) MayPull(g Gate, queue string) error {
-	if c.Operator || g.Admits(queue, site.Pilot{Token: c.Token, User: c.User, Origin: c.Origin}) {
+	if c.Operator || g.Admits(queue, file.Pilot{Token: c.Token, User: c.User, Origin: c.Origin}) {
 		return nil
 	}
 	return fmt.Errorf("queue %s is not for %s: the site file lists its pilots", queue, c)

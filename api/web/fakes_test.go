@@ -19,6 +19,7 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
@@ -171,8 +172,8 @@ func (s *sites) History(_ context.Context, before int64, limit int) (all []site.
 // Get has the rules of each version.
 func (s *sites) Get(_ context.Context, n int64) (*site.Site, error) {
 	s.got++
-	return &site.Site{Number: n, Rules: []tagging.Rule{{Match: map[string]string{"label": "user"}, Share: "User"},
-		{Match: map[string]string{"label": "managed", "working_group": "(AP|GP)_.*"}, Share: "Prod/MC"}}}, nil
+	return &site.Site{Number: n, Content: file.Content{Rules: []tagging.Rule{{Match: map[string]string{"label": "user"}, Share: "User"},
+		{Match: map[string]string{"label": "managed", "working_group": "(AP|GP)_.*"}, Share: "Prod/MC"}}}}, nil
 }
 
 func (s *sites) SetQueueState(_ context.Context, name string, state shares.QueueState) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // WhatIfPage is a site file that is not in force, and what it would do.
@@ -45,7 +46,7 @@ const pageFile = "site.yml"
 func (p *Page) rehearse(ctx context.Context, r *Request) (Answer, error) {
 	page := WhatIfPage{Source: plainLines(r.Form.Get("source"))}
 	result, err := p.cfg.Site.Apply(ctx, site.ApplyRequest{Source: []byte(page.Source), Name: pageFile, DryRun: true})
-	var wrong site.Problems
+	var wrong strict.Problems
 	switch {
 	case errors.As(err, &wrong):
 		for _, w := range wrong {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
@@ -152,7 +153,7 @@ func (s *Site) queueFields(q shares.Queue) [][2]string {
 	return [][2]string{{"pool", q.Pool}, {"slots", slots}, {"core_power", shares.Units(q.CorePowerMilli).String()},
 		{"cores", count(int64(q.Cores))}, {"memory_mb", count(q.MemoryMB)}, {"disk_mb", count(q.DiskMB)},
 		{"walltime", walltime}, {"max_io", maxIO}, {"labels", plainMap(q.Labels)}, {"locations", strings.Join(q.Locations, ", ")},
-		{"allow_shares", strings.Join(q.AllowShares, ", ")}, {"deny_shares", strings.Join(q.DenyShares, ", ")}, {"prefer", q.Prefer}, {"pilots", strings.Join(s.pilots[q.Name], ", ")}}
+		{"allow_shares", strings.Join(q.AllowShares, ", ")}, {"deny_shares", strings.Join(q.DenyShares, ", ")}, {"prefer", q.Prefer}, {"pilots", strings.Join(s.Pilots[q.Name], ", ")}}
 }
 
 func plainMap(m map[string]string) string {
@@ -211,7 +212,7 @@ func ruleTexts(rules []tagging.Rule) []string {
 	return texts
 }
 
-func limitTexts(limits []Limit) []string {
+func limitTexts(limits []file.Limit) []string {
 	texts := make([]string, len(limits))
 	for i, l := range limits {
 		texts[i] = l.String()

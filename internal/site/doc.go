@@ -47,6 +47,6 @@
 // ApplyDue is a step: bounded, idempotent, safe on several daemons. What is due is applied in the order of time, then id,
 // each in one transaction under the site lock, in which it is also marked. Errors of the database leave it waiting.
 //
-// The tables site_versions, site_later, shares, queues, tag_rules, site_resources and resource_capacities are written by this package only. YAML is read in
-// package strict; problems of the tree and of rules come from shares and tagging and get their places here.
+// The tables site_versions, site_later, shares, queues, tag_rules, site_resources and resource_capacities are written by this package only. Files
+// are read by package file.
 package site

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/internal/site/file"
+	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -26,7 +28,7 @@ func TestDryRunShowsTargets(t *testing.T) {
 		want[id] = 5_000_000
 	}
 	b.hooks.Standing = func(context.Context) (map[string]Demand, error) {
-		return map[string]Demand{DefaultPool: {Want: want, Offered: 2_000_000}}, nil
+		return map[string]Demand{file.DefaultPool: {Want: want, Offered: 2_000_000}}, nil
 	}
 	before := b.dump()
 	b.order = nil
@@ -57,7 +59,7 @@ func TestDryRunSaysWhatWouldBeRefused(t *testing.T) {
 	ids := b.ids()
 	b.live["A"] = Live{Tasks: 1}
 	b.hooks.Standing = func(context.Context) (map[string]Demand, error) {
-		return map[string]Demand{DefaultPool: {Held: map[shares.ShareID]shares.Units{ids["A"]: 30_000, ids["B"]: 10_000}}}, nil
+		return map[string]Demand{file.DefaultPool: {Held: map[shares.ShareID]shares.Units{ids["A"]: 30_000, ids["B"]: 10_000}}}, nil
 	}
 	src := site("{name: B}", "{name: N}")
 	a, err := b.Apply(t.Context(), ApplyRequest{Source: []byte(src), DryRun: true})
@@ -95,7 +97,7 @@ func TestRollbackToWhatIsRefusedNow(t *testing.T) {
 	before := b.everything()
 	for _, dry := range []bool{true, false} {
 		_, err := b.Rollback(t.Context(), RollbackRequest{Version: 1, DryRun: dry})
-		var problems Problems
+		var problems strict.Problems
 		if !errors.As(err, &problems) || !strings.HasPrefix(err.Error(), "version-1.yml:2:") ||
 			!strings.HasSuffix(err.Error(), "owned: 10 is more than max 5 (lower owned or raise max)") {
 			t.Errorf("dry run %v: %v", dry, err)

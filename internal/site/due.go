@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // dueBatch bounds one ApplyDue: a daemon that was away for long has the rest at its next step.
@@ -109,7 +110,7 @@ func (s *Store) applyDue(ctx context.Context, tx pgx.Tx, due dueRow) (Applied, e
 // final says whether a file is wrong itself: a repeat would end the same way. The rest, as a database that is away, is
 // tried again.
 func final(err error) bool {
-	var problems Problems
+	var problems strict.Problems
 	var refused *Refused
 	return errors.As(err, &problems) || errors.As(err, &refused) || errors.Is(err, errNoMove)
 }

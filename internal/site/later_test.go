@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // later stores a file for so many hours from now.
@@ -127,7 +128,7 @@ func TestLaterIsCheckedAtOnce(t *testing.T) {
 	b.apply(site("{name: A}", "{name: B}"))
 	r := LaterRequest{At: time.Now().Add(time.Hour), ApplyRequest: ApplyRequest{Name: "n.yml", Source: []byte("shares:\n  - {name: A, weight: -1}\n")}}
 	_, err := b.ApplyLater(t.Context(), r)
-	var problems Problems
+	var problems strict.Problems
 	if !errors.As(err, &problems) || !strings.HasPrefix(problems[0].Place(), "n.yml:2:") {
 		t.Errorf("%v", err)
 	}

@@ -6,40 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/shares"
 )
-
-func TestEveryKeyOfResourcesIsRead(t *testing.T) {
-	s, err := Parse("f", corpus(t, "good.every_key.yml")["good.every_key.yml"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain := shares.DefaultResource()
-	plain.Name, plain.Capacity = "maya", 4
-	seats := shares.Resource{Name: "seats", PerQueue: true, MaxBypass: 7, Settle: 90 * time.Second, ExternalExpires: 5 * time.Minute,
-		Split: shares.Split{By: "label", Weights: map[string]float64{"nightly": 3, "*": 0.5}}, Exempt: []string{"urgent"}}
-	table := shares.DefaultResource()
-	table.Name, table.Capacity, table.Keyed = "table", 9, true
-	table.Split.Tree = []shares.SplitNode{
-		{Name: "vfx", Weight: 3, Children: []shares.SplitNode{{Name: "alice", Weight: 1}, {Name: "bob", Weight: 2}}}, {Name: "*", Weight: 1}}
-	fair := shares.DefaultResource()
-	fair.Name, fair.Capacity, fair.Exempt = "fair", 1, []string{"B"}
-	fair.Split = shares.Split{By: "share", Weights: map[string]float64{"A/A1": 2, "B": 1}}
-	if d := cmp.Diff([]shares.Resource{plain, seats, table, fair}, s.Resources); d != "" {
-		t.Error(d)
-	}
-	want := []shares.ClaimTemplate{
-		{Name: "gpu", Devices: map[string]int{"gpu": 2}, Resources: map[string]int64{"maya": 1, "table:orders": 2}, MaxSharers: 3, Linger: 5 * time.Second, Gang: true},
-		{Name: "node", Node: true, Linger: time.Minute}}
-	if d := cmp.Diff(want, s.Version().ClaimTemplates); d != "" {
-		t.Error(d)
-	}
-}
 
 // with is a file with a queue, and what else it is to have.
 func with(more ...string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
@@ -44,7 +45,7 @@ func ruleEntries(p *retry.Policy) []entry {
 // attemptEntries is what a site says of attempts beside the rules.
 func attemptEntries(p *retry.Policy) []entry {
 	if p == nil {
-		p = defaultAttempts()
+		p = file.DefaultAttempts()
 	}
 	e := entry{name: "attempts"}
 	e.add("quarantine_after", strconv.Itoa(p.QuarantineAfter))

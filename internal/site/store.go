@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -19,7 +18,9 @@ import (
 
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/shares/tagging"
 )
 
 //go:embed sql/*.sql
@@ -192,7 +193,7 @@ func emptySite() *Site {
 	if err != nil {
 		panic(fmt.Sprintf("site: the empty tree: %v", err))
 	}
-	return &Site{Tree: tree, OnNoMatch: reject, Tags: noTags()}
+	return &Site{Content: file.Content{Tree: tree, OnNoMatch: file.Reject, Tags: &tagging.Table{}}}
 }
 
 // site rebuilds a version from its source and its ids.
@@ -321,11 +322,9 @@ func one[T any](ctx context.Context, db querier, name string, args pgx.StrictNam
 	return all[0], nil
 }
 
-// poolNames lists the pools of the queues.
-func poolNames(queues []shares.Queue) []string {
-	pools := map[string]bool{}
-	for _, q := range queues {
-		pools[q.Pool] = true
-	}
-	return slices.Sorted(maps.Keys(pools))
+// Admits is that of the newest version that this daemon knows, without a word to the database: the daemon learns of
+// versions when it hears of them, like for everything else that a pull goes by.
+func (s *Store) Admits(queue string, p file.Pilot) bool {
+	known := s.last.Load()
+	return known == nil || known.Admits(queue, p)
 }

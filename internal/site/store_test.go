@@ -18,6 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/internal/pgtest"
+	"github.com/divvyhq/divvy/internal/site/file"
+	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
@@ -134,7 +136,7 @@ func (b *bench) dump() string {
 }
 
 func TestLoadEqualsWhatWasApplied(t *testing.T) {
-	for name, src := range corpus(t, "good.*.yml") {
+	for name, src := range samples(t, "good.*.yml") {
 		b := newBench(t)
 		if s := b.load(); s.Number != 0 || len(s.Tree.Nodes) != 1 || s.Tags.Tag(nil).Verdict != tagging.Reject {
 			t.Fatalf("before the first version: %+v", s)
@@ -350,7 +352,7 @@ func TestUnreadableVersionCanBeReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.last.Store(nil)
-	var problems Problems
+	var problems strict.Problems
 	if _, err := b.Load(t.Context()); !errors.Is(err, ErrUnreadable) || errors.As(err, &problems) {
 		t.Errorf("load: %v", err)
 	}
@@ -375,8 +377,8 @@ func TestUnreadableVersionCanBeReplaced(t *testing.T) {
 
 func TestProblemsApplyNothing(t *testing.T) {
 	b := newBench(t)
-	for name, src := range corpus(t, "bad.*.yml") {
-		var problems Problems
+	for name, src := range samples(t, "bad.*.yml") {
+		var problems strict.Problems
 		if _, err := b.try(string(src)); !errors.As(err, &problems) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -532,11 +534,29 @@ func TestAt(t *testing.T) {
 		if err != nil || v.Number != number || len(v.Tree.Nodes) != 1+int(number) || v.Queues[0].State != shares.Drain || v.Queues[0].ID == 0 || v.Tree.Nodes[1].ID == 0 || len(v.Resources[0].Live) != 1 {
 			t.Errorf("version %d: %+v %v", number, v, err)
 		}
-		if other.Admits("q", Pilot{Token: "x"}) || !other.Admits("q", Pilot{Token: "y"}) {
+		if other.Admits("q", file.Pilot{Token: "x"}) || !other.Admits("q", file.Pilot{Token: "y"}) {
 			t.Errorf("after version %d: not the pilots of the newest one", number)
 		}
 	}
 	if _, err := other.At(t.Context(), 3); !errors.Is(err, ErrNoVersion) {
 		t.Error(err)
 	}
+}
+
+// samples are the files that the tests of package file parse.
+func samples(t testing.TB, pattern string) map[string][]byte {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("file", "testdata", pattern))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	all := map[string][]byte{}
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(name)] = src
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -134,7 +135,7 @@ func (c *transition) targets(ctx context.Context, at time.Time) ([]PoolTargets, 
 	if err != nil {
 		return nil, err
 	}
-	for _, pool := range poolNames(append(before.Queues[:len(before.Queues):len(before.Queues)], after.Queues...)) {
+	for _, pool := range file.PoolNames(append(before.Queues[:len(before.Queues):len(before.Queues)], after.Queues...)) {
 		d := live[pool]
 		old := solve(before, pool, d)
 		for _, m := range c.moves {

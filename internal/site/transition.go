@@ -41,7 +41,7 @@ func (s *Store) prepare(ctx context.Context, tx pgx.Tx, w wanted, before *Site) 
 	if err := c.match(ctx, tx, w); err != nil {
 		return nil, err
 	}
-	c.notes = append(c.notes, c.next.notes...)
+	c.notes = append(c.notes, c.next.Notes...)
 	c.noteOvercommits(time.Now())
 	c.noteCapacities()
 	if !c.dryRun {
@@ -68,8 +68,8 @@ func (c *transition) match(ctx context.Context, tx pgx.Tx, w wanted) error {
 	}
 	queueWas := map[string]string{}
 	if w.shareIDs == nil { // was: of an old file is history when that file comes back
-		c.was = freshNames(c.next.was, c.before.was)
-		queueWas = freshNames(c.next.queueWas, c.before.queueWas)
+		c.was = freshNames(c.next.Was, c.before.Was)
+		queueWas = freshNames(c.next.QueueWas, c.before.QueueWas)
 	}
 	c.shares = newMatcher(c.next.Tree, oldShares).match(c.was, w.shareIDs)
 	c.queues = matchQueues(c.next.Queues, oldQueues, queueWas, w.queueIDs)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -20,7 +21,7 @@ func rehearsal(t *testing.T, ends map[string]shares.Ends) *bench {
 		for name, e := range ends {
 			byID[ids[name]] = e
 		}
-		return map[string]Demand{DefaultPool: {
+		return map[string]Demand{file.DefaultPool: {
 			Held: map[shares.ShareID]shares.Units{ids["A"]: 50_000, ids["B"]: 50_000},
 			Want: map[shares.ShareID]shares.Units{ids["A"]: 500_000, ids["B"]: 500_000},
 			Ends: byID,

@@ -12,7 +12,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/sim"
 )
@@ -58,7 +58,7 @@ and labels.partition as the numbers of the trace. docs/simulation.md has the mod
 	fl.StringVar(&f.site, "site", "", "site file with the tree, and the tagging rules unless --map is given")
 	fl.StringVar(&f.mapping, "map", "", "share of a job: share=PATH with {uid}, {gid}, {queue} or {partition} in it")
 	fl.IntVar(&f.slots, "slots", 0, "cores (default: those of the site's queues, else MaxProcs of the trace)")
-	fl.StringVar(&f.pool, "pool", site.DefaultPool, "resource group that figures of the site are taken for")
+	fl.StringVar(&f.pool, "pool", file.DefaultPool, "resource group that figures of the site are taken for")
 	fl.StringVar(&f.rule, "rule", "divvy", "who is next: "+ruleNames())
 	fl.BoolVar(&f.compare, "compare", false, "all rules, side by side")
 	fl.BoolVar(&f.strict, "strict", false, "refuse a trace with broken records; else they are left out and counted")

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/sim"
 	"github.com/divvyhq/divvy/shares/sim/swf"
@@ -109,7 +110,7 @@ func (f *swfFlags) checkPool(s *site.Site) error {
 		}
 	}
 	if len(known) == 0 { // figures may name any pool then
-		known[site.DefaultPool] = true
+		known[file.DefaultPool] = true
 		if s != nil {
 			namePools(s.Tree, known)
 		}

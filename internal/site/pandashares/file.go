@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
-// File makes a site file of a table. The error is site.Problems: all that is wrong with the table, in its order.
+// File makes a site file of a table. The error is strict.Problems: all that is wrong with the table, in its order.
 func File(name string, src []byte) ([]byte, error) {
 	f := &faults{file: name}
 	rows := f.readTable(src)
@@ -44,7 +45,7 @@ func File(name string, src []byte) ([]byte, error) {
 // check reads what was written as a site file; what is wrong there is wrong where it came from.
 func (f *faults) check(w *writer) {
 	_, err := site.Parse(f.file, []byte(w.text.String()))
-	var problems site.Problems
+	var problems strict.Problems
 	if !errors.As(err, &problems) {
 		return
 	}

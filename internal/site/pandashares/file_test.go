@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/internal/golden"
+	"github.com/divvyhq/divvy/internal/site/strict"
 
 	"pgregory.net/rapid"
 
@@ -44,7 +45,7 @@ func TestCorpus(t *testing.T) {
 			golden.Equal(t, file+".yml", string(out))
 			continue
 		}
-		var problems site.Problems
+		var problems strict.Problems
 		if !errors.As(err, &problems) || out != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -122,7 +123,7 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		out, err := File("f\n", src)
-		var problems site.Problems
+		var problems strict.Problems
 		if err != nil && (!errors.As(err, &problems) || len(problems) == 0) {
 			t.Fatal(err)
 		}

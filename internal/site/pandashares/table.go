@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/internal/site"
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // place is where something stands in the table's file, counted from 1.
@@ -39,12 +39,12 @@ func (r row) cell(column string) cell {
 // faults gathers what is wrong with one file.
 type faults struct {
 	file string
-	all  site.Problems
+	all  strict.Problems
 	off  map[string]int // lines of shares that are switched off
 }
 
 func (f *faults) add(at place, message, hint string) {
-	f.all = append(f.all, site.Problem{File: f.file, Line: at.line, Column: at.column, Message: message, Hint: hint})
+	f.all = append(f.all, strict.Problem{File: f.file, Line: at.line, Column: at.column, Message: message, Hint: hint})
 }
 
 // err is nil or all of them, in file order.
@@ -52,7 +52,7 @@ func (f *faults) err() error {
 	if len(f.all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(f.all, func(a, b site.Problem) int {
+	slices.SortStableFunc(f.all, func(a, b strict.Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return f.all

@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"errors"
@@ -61,7 +61,7 @@ func attributeHint(name string) string {
 }
 
 // addRules compiles the rules against the leaves of the file and reports what tagging has against them.
-func (s *Site) addRules(rules []rule, all []*share, onNoMatch strict.Value) {
+func (s *Content) addRules(rules []rule, all []*share, onNoMatch strict.Value) {
 	plain := make([]tagging.Rule, len(rules))
 	for i, r := range rules {
 		plain[i] = r.Rule
@@ -98,6 +98,3 @@ func (r rule) at(field string) strict.Value {
 	}
 	return r.seen.At("share")
 }
-
-// noTags is the table before anything was applied: it rejects every task.
-func noTags() *tagging.Table { return &tagging.Table{} }

@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ const (
 	maxCodes   = 2000
 )
 
-// defaultAttempts is what holds where the file has no attempts.
-func defaultAttempts() *retry.Policy {
+// DefaultAttempts is what holds where the file has no attempts.
+func DefaultAttempts() *retry.Policy {
 	return &retry.Policy{QuarantineAfter: 5, BlackHole: retry.BlackHole{Fails: 0.95, Sample: 50, Window: 15 * time.Minute, Probe: time.Minute}}
 }
 

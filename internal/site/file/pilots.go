@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"fmt"
@@ -85,14 +85,7 @@ func (p Pilot) fits(entry string) bool {
 
 // Admits says whether p may pull at a queue: anybody may who is let in at all, unless the queue lists its pilots.
 // Names of queues that are not there are somebody else's to refuse.
-func (s *Site) Admits(queue string, p Pilot) bool {
-	entries, listed := s.pilots[queue]
+func (s *Content) Admits(queue string, p Pilot) bool {
+	entries, listed := s.Pilots[queue]
 	return !listed || slices.ContainsFunc(entries, p.fits)
-}
-
-// Admits is that of the newest version that this daemon knows, without a word to the database: the daemon learns of
-// versions when it hears of them, like for everything else that a pull goes by.
-func (s *Store) Admits(queue string, p Pilot) bool {
-	known := s.last.Load()
-	return known == nil || known.Admits(queue, p)
 }

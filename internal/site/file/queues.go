@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"fmt"
@@ -17,9 +17,6 @@ type queueSpec struct {
 	pilots []string // nil = every pilot
 	seen   strict.Seen
 }
-
-// DefaultPool is the pool of queues that name none.
-const DefaultPool = "default"
 
 // maxAmount bounds every count of the file, so that sums of thousandths stay exact.
 const maxAmount = 1_000_000_000

@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"errors"
@@ -209,7 +209,7 @@ func (r *resource) at(field string) strict.Value {
 }
 
 // addResources checks what is split by share against the tree, once that is known.
-func (s *Site) addResources(resources []*resource, all []*share) {
+func (s *Content) addResources(resources []*resource, all []*share) {
 	leaf, inner := leaves(all)
 	for _, r := range resources {
 		s.Resources = append(s.Resources, r.Resource)

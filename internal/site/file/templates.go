@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"fmt"
@@ -101,7 +101,7 @@ func (t *template) check() {
 }
 
 // addTemplates checks what the templates ask for against the resources of the file, if these could be read.
-func (s *Site) addTemplates(templates []*template, resources strict.Value) {
+func (s *Content) addTemplates(templates []*template, resources strict.Value) {
 	names := make([]string, len(s.Resources))
 	for i, r := range s.Resources {
 		names[i] = r.Name

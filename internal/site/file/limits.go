@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"fmt"
@@ -78,7 +78,7 @@ type LimitOf struct {
 }
 
 // LimitsOf are the limits that concern tasks of that user, label and share, in file order.
-func (s *Site) LimitsOf(user, label, share string) []LimitOf {
+func (s *Content) LimitsOf(user, label, share string) []LimitOf {
 	var all []LimitOf
 	seen := map[[3]bool]bool{}
 	for i, l := range s.Limits {
@@ -138,7 +138,7 @@ func readLimits(v strict.Value) []limit {
 
 // addLimits takes the limits over, and refuses those that bound nothing: that mean no share, or whose tasks are all bound by
 // one before them.
-func (s *Site) addLimits(limits []limit, all []*share) {
+func (s *Content) addLimits(limits []limit, all []*share) {
 	var paths []string
 	each(all, func(s *share) { paths = append(paths, s.path) })
 	for i, l := range limits {

@@ -1,4 +1,4 @@
-package site
+package file
 
 import (
 	"errors"
@@ -71,7 +71,7 @@ func join(parent, name string) string {
 // readShareName takes names that can stand in a path, beside $1 in a rule, and left of = in --move.
 func readShareName(v strict.Value, parent string) string {
 	name := readName(v, "/$=", "the children of a share go under children:; $ and = have a meaning in rules and in --move")
-	if parent == "" && (name == reject || name == hold) {
+	if parent == "" && (name == Reject || name == Hold) {
 		v.Failf("name %q means something else in on_no_match", name)
 	}
 	return name
