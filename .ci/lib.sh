@@ -221,7 +221,7 @@ prepare() {
 # river : the module that divvy-bench compares itself with. Nothing else here builds it.
 river() (
   export GOWORK=off
-  cd internal/bench/river && go mod tidy -diff && go vet ./... && go build -o /dev/null . && go test -count=1 ./...
+  cd cmd/divvy-bench/river && go mod tidy -diff && go vet ./... && go build -o /dev/null . && go test -count=1 ./...
 )
 
 # bundled : the page's scripts are what their sources make. The packages that they need come by npm, where there is one.
@@ -267,7 +267,7 @@ static() {
   check "gofmt" formatted
   check "go vet -tags $tags" go vet -tags "$tags" ./...
   check "golangci-lint" "$golangci" run ./...
-  check "internal/bench/river" river
+  check "cmd/divvy-bench/river" river
   check "api/web/assets" bundled
   tests "tally" .ci/tally.go .ci/tally_test.go
   tests "table of faults" .ci/faults.go .ci/faults_test.go

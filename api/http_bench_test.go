@@ -98,7 +98,7 @@ func busyHandler() http.Handler {
 	})
 }
 
-// emptyHandler is the floor: internal/bench's S2 has the same.
+// emptyHandler is the floor: cmd/divvy-bench/suite's S2 has the same.
 func emptyHandler() http.Handler {
 	mux := chi.NewMux()
 	empty := func(w http.ResponseWriter, r *http.Request) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
-	"github.com/divvyhq/divvy/internal/bench"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -42,7 +42,7 @@ func TestBenchJSON(t *testing.T) {
 	if o.code != fail.Failed || !strings.Contains(o.err, "of its target, less than 100000 %") {
 		t.Fatalf("%+v", o)
 	}
-	var r bench.Report
+	var r suite.Report
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestBenchRefuses(t *testing.T) {
 		t.Errorf("%d databases are left, %v", left, err)
 	}
 	o := benched(t, "--list")
-	for _, m := range bench.Measurements() {
+	for _, m := range suite.Measurements() {
 		if o.code != fail.OK || !strings.Contains(o.out, m.Title) {
 			t.Errorf("%s: %+v", m.ID, o)
 		}

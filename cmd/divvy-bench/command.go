@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/serve"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/internal/bench"
 	"github.com/divvyhq/divvy/internal/build"
 )
 
@@ -31,7 +31,7 @@ type benchFlags struct {
 	database string
 	rounds   int
 	ids      bool
-	sizes    bench.Sizes // hidden: for tests and for trying things out
+	sizes    suite.Sizes // hidden: for tests and for trying things out
 	verbose  bool
 	profile  string // hidden: see make profile
 }
@@ -88,7 +88,7 @@ Exit code 0, also below target, unless --strict says otherwise; 1 when a check f
 func benchLoadCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{
 		Use: "load", Short: "The load process of divvy-bench", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return bench.Load(cmd.Context(), c.In, c.Out) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return suite.Load(cmd.Context(), c.In, c.Out) },
 	}
 }
 
@@ -100,7 +100,7 @@ func benchServeCommand(c *cli.CLI) *cobra.Command {
 		Use: "serve", Short: "A daemon of divvy-bench", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			return bench.Daemon(cmd.Context(), c.In, c.Out, benchDaemon(log, pprof, lease))
+			return suite.Daemon(cmd.Context(), c.In, c.Out, benchDaemon(log, pprof, lease))
 		},
 	}
 	cmd.Flags().StringVar(&pprof, "pprof", "", "address for profiles")
@@ -113,7 +113,7 @@ func runBench(c *cli.CLI, cmd *cobra.Command, f benchFlags) error {
 		c.Output = "json"
 	}
 	if f.list {
-		return c.Print(bench.Measurements(), writeMeasurements)
+		return c.Print(suite.Measurements(), writeMeasurements)
 	}
 	if !f.strict && (cmd.Flags().Changed("floor") || f.reached) {
 		return fail.Usagef("--floor and --reached mean nothing without --strict")
@@ -127,7 +127,7 @@ func runBench(c *cli.CLI, cmd *cobra.Command, f benchFlags) error {
 		level = slog.LevelInfo
 	}
 	log := slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: level}))
-	report, err := bench.Run(cmd.Context(), bench.Config{
+	report, err := suite.Run(cmd.Context(), suite.Config{
 		Only: f.only, Sizes: f.resolve(), Database: f.database, Serve: benchDaemon(log, "", longLease),
 		LoadCommand: []string{binary, "load"}, DaemonCommand: []string{binary, "serve"}, Profile: f.profile, Progress: c.Err, Log: log,
 	})
@@ -151,7 +151,7 @@ func runBench(c *cli.CLI, cmd *cobra.Command, f benchFlags) error {
 	return nil
 }
 
-func printReport(c *cli.CLI, report *bench.Report) error {
+func printReport(c *cli.CLI, report *suite.Report) error {
 	return c.Print(report, func(w io.Writer) {
 		report.Lines(w)
 		report.Details(w)
@@ -159,10 +159,10 @@ func printReport(c *cli.CLI, report *bench.Report) error {
 }
 
 // resolve is the sizes that the flags ask for.
-func (f benchFlags) resolve() bench.Sizes {
-	s := bench.Base()
+func (f benchFlags) resolve() suite.Sizes {
+	s := suite.Base()
 	if f.quick {
-		s = bench.Quick()
+		s = suite.Quick()
 	}
 	s.Rounds, s.RequestIDs = f.rounds, f.ids
 	for _, over := range []struct {
@@ -175,7 +175,7 @@ func (f benchFlags) resolve() bench.Sizes {
 		}
 	}
 	if f.sizes.Ready > 0 || f.sizes.Held > 0 {
-		s.Growth = bench.GrowthOf(s.Ready, s.Held)
+		s.Growth = suite.GrowthOf(s.Ready, s.Held)
 	}
 	if f.sizes.Growth.Daemons > 0 {
 		s.Growth.Daemons = f.sizes.Growth.Daemons
@@ -193,22 +193,22 @@ func (f benchFlags) resolve() bench.Sizes {
 const longLease = 12 * time.Hour
 
 // benchDaemon is the daemon with its defaults, but for how long leases last.
-func benchDaemon(log *slog.Logger, pprof string, lease time.Duration) func(context.Context, string) (bench.Served, error) {
-	return func(ctx context.Context, dsn string) (bench.Served, error) {
+func benchDaemon(log *slog.Logger, pprof string, lease time.Duration) func(context.Context, string) (suite.Served, error) {
+	return func(ctx context.Context, dsn string) (suite.Served, error) {
 		cfg := config.Defaults()
 		cfg.Database, cfg.Listen, cfg.Pprof = dsn, "127.0.0.1:0", pprof
 		cfg.LeaseFirst, cfg.LeaseTTL, cfg.LeaseRenew = lease, lease, min(lease/3, cfg.LeaseRenew)
 		d := serve.New(cfg, log)
 		if err := d.Start(ctx); err != nil {
-			return bench.Served{}, err
+			return suite.Served{}, err
 		}
-		return bench.Served{Dispatcher: d.Dispatcher(), URL: d.URL(), Stop: d.Stop}, nil
+		return suite.Served{Dispatcher: d.Dispatcher(), URL: d.URL(), Stop: d.Stop}, nil
 	}
 }
 
 func writeMeasurements(w io.Writer) {
 	g := show.New(w, "", "what")
-	for _, m := range bench.Measurements() {
+	for _, m := range suite.Measurements() {
 		g.Row(m.ID, m.Title)
 	}
 	g.Flush()

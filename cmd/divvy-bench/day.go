@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
-	"github.com/divvyhq/divvy/internal/bench"
 )
 
 // benchDayCommand is 'divvy-bench day'.
 func benchDayCommand(c *cli.CLI) *cobra.Command {
-	day := bench.DayOf()
+	day := suite.DayOf()
 	var short, asJSON bool
 	var database, plot string
 	cmd := &cobra.Command{
@@ -38,10 +38,10 @@ quarters says whether they stayed flat, and --plot draws them.`,
 				c.Output = "json"
 			}
 			if short {
-				day = bench.ShortDay()
+				day = suite.ShortDay()
 			}
 			log := slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			report, err := bench.RunDay(cmd.Context(), bench.DayConfig{Day: day, Database: database, Progress: c.Err, Log: log,
+			report, err := suite.RunDay(cmd.Context(), suite.DayConfig{Day: day, Database: database, Progress: c.Err, Log: log,
 				DaemonCommand: []string{binary, "serve", "--lease", day.Lease.String()}})
 			if err != nil {
 				return err

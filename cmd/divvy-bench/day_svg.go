@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/plot"
-	"github.com/divvyhq/divvy/internal/bench"
 )
 
 // dayCurve is one line of a diagram of a day.
 type dayCurve struct {
 	name string
-	of   func(bench.Sample) float64
+	of   func(suite.Sample) float64
 }
 
 // dayDiagrams are what is drawn of a day, two a row.
@@ -23,18 +23,18 @@ var dayDiagrams = []struct {
 	name, what string
 	curves     []dayCurve
 }{
-	{"memory", "daemon, MB resident", []dayCurve{{"memory", func(s bench.Sample) float64 { return s.MemoryMB }}}},
-	{"pulls", "those that brought jobs, ms", []dayCurve{{"p50", func(s bench.Sample) float64 { return s.P50 }}, {"p99", func(s bench.Sample) float64 { return s.P99 }}}},
-	{"live tables", "MB", []dayCurve{{"rows", func(s bench.Sample) float64 { return s.TablesMB }}, {"indexes", func(s bench.Sample) float64 { return s.IndexesMB }}}},
-	{"dead rows", "as estimated", []dayCurve{{"ranges", func(s bench.Sample) float64 { return s.DeadRanges }}, {"leases", func(s bench.Sample) float64 { return s.DeadLeases }}}},
-	{"ends", "jobs that ended a second", []dayCurve{{"ends", func(s bench.Sample) float64 { return s.Ends }}}},
-	{"processor time", "daemon, µs an end", []dayCurve{{"time", func(s bench.Sample) float64 { return s.CPUUS }}}},
-	{"kept", "by intent, MB", []dayCurve{{"history", func(s bench.Sample) float64 { return s.HistoryMB }}, {"ledger", func(s bench.Sample) float64 { return s.PassingMB }}}},
-	{"WAL", "MB in all", []dayCurve{{"WAL, MB", func(s bench.Sample) float64 { return s.WALMB }}}},
+	{"memory", "daemon, MB resident", []dayCurve{{"memory", func(s suite.Sample) float64 { return s.MemoryMB }}}},
+	{"pulls", "those that brought jobs, ms", []dayCurve{{"p50", func(s suite.Sample) float64 { return s.P50 }}, {"p99", func(s suite.Sample) float64 { return s.P99 }}}},
+	{"live tables", "MB", []dayCurve{{"rows", func(s suite.Sample) float64 { return s.TablesMB }}, {"indexes", func(s suite.Sample) float64 { return s.IndexesMB }}}},
+	{"dead rows", "as estimated", []dayCurve{{"ranges", func(s suite.Sample) float64 { return s.DeadRanges }}, {"leases", func(s suite.Sample) float64 { return s.DeadLeases }}}},
+	{"ends", "jobs that ended a second", []dayCurve{{"ends", func(s suite.Sample) float64 { return s.Ends }}}},
+	{"processor time", "daemon, µs an end", []dayCurve{{"time", func(s suite.Sample) float64 { return s.CPUUS }}}},
+	{"kept", "by intent, MB", []dayCurve{{"history", func(s suite.Sample) float64 { return s.HistoryMB }}, {"ledger", func(s suite.Sample) float64 { return s.PassingMB }}}},
+	{"WAL", "MB in all", []dayCurve{{"WAL, MB", func(s suite.Sample) float64 { return s.WALMB }}}},
 }
 
 // writeDaySVG draws the samples of a day over its hours.
-func writeDaySVG(w io.Writer, title string, samples []bench.Sample) error {
+func writeDaySVG(w io.Writer, title string, samples []suite.Sample) error {
 	rows := (len(dayDiagrams) + 1) / 2
 	height := plot.Head + plot.Row*rows + plot.Foot
 	var b strings.Builder
@@ -51,7 +51,7 @@ func writeDaySVG(w io.Writer, title string, samples []bench.Sample) error {
 }
 
 // pointOf says how long a point of the lines lasts at the site.
-func pointOf(samples []bench.Sample) string {
+func pointOf(samples []suite.Sample) string {
 	if len(samples) < 2 {
 		return "all of it"
 	}
@@ -59,7 +59,7 @@ func pointOf(samples []bench.Sample) string {
 	return fmt.Sprintf("%.0f minutes of it", minutes)
 }
 
-func drawDay(b *strings.Builder, p plot.Panel, name, what string, curves []dayCurve, samples []bench.Sample) {
+func drawDay(b *strings.Builder, p plot.Panel, name, what string, curves []dayCurve, samples []suite.Sample) {
 	lines := make([][]float64, len(curves))
 	for k, c := range curves {
 		for _, s := range samples {
@@ -82,7 +82,7 @@ func drawDay(b *strings.Builder, p plot.Panel, name, what string, curves []dayCu
 }
 
 // plotDay writes day.csv and day.svg into a folder.
-func plotDay(dir string, report *bench.Report) error {
+func plotDay(dir string, report *suite.Report) error {
 	if len(report.Samples) == 0 {
 		return fmt.Errorf("--plot: the day was too short for a sample")
 	}
@@ -97,7 +97,7 @@ func plotDay(dir string, report *bench.Report) error {
 	}
 	title := day + ", " + report.Began.UTC().Format("2006-01-02")
 	for name, write := range map[string]func(io.Writer) error{
-		"day.csv": func(w io.Writer) error { return bench.WriteSamples(w, report.Samples) },
+		"day.csv": func(w io.Writer) error { return suite.WriteSamples(w, report.Samples) },
 		"day.svg": func(w io.Writer) error { return writeDaySVG(w, title, report.Samples) },
 	} {
 		var text strings.Builder

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
-	"github.com/divvyhq/divvy/internal/bench"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -18,7 +18,7 @@ func TestBenchGrowth(t *testing.T) {
 	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
-	var r bench.Report
+	var r suite.Report
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
-	"github.com/divvyhq/divvy/internal/bench"
 )
 
 // benchHistoryCommand is 'divvy-bench history'.
 func benchHistoryCommand(c *cli.CLI) *cobra.Command {
-	h := bench.HistoryOf()
+	h := suite.HistoryOf()
 	var asJSON bool
 	var database string
 	cmd := &cobra.Command{
@@ -33,7 +33,7 @@ A hundred million ended jobs take 25 GB of disk and a quarter of an hour or more
 				c.Output = "json"
 			}
 			log := slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			report, err := bench.RunHistory(cmd.Context(), bench.HistoryConfig{History: h, Database: database, Progress: c.Err, Log: log,
+			report, err := suite.RunHistory(cmd.Context(), suite.HistoryConfig{History: h, Database: database, Progress: c.Err, Log: log,
 				Serve: benchDaemon(log, "", longLease), LoadCommand: []string{binary, "load"}})
 			if err != nil {
 				return err

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
-	"github.com/divvyhq/divvy/internal/bench"
 )
 
 // benchMonthCommand is 'divvy-bench month'.
 func benchMonthCommand(c *cli.CLI) *cobra.Command {
-	m := bench.MonthOf()
+	m := suite.MonthOf()
 	var asJSON bool
 	var database, file string
 	cmd := &cobra.Command{
@@ -35,7 +35,7 @@ Thirty million attempts take 15 GB of disk and half an hour or more.`,
 				c.Output = "json"
 			}
 			log := slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			report, err := bench.RunMonth(cmd.Context(), bench.MonthConfig{Month: m, Database: database, Questions: questions, Progress: c.Err, Log: log})
+			report, err := suite.RunMonth(cmd.Context(), suite.MonthConfig{Month: m, Database: database, Questions: questions, Progress: c.Err, Log: log})
 			if err != nil {
 				return err
 			}

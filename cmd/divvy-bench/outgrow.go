@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
-	"github.com/divvyhq/divvy/internal/bench"
 )
 
 // benchOutgrowCommand is 'divvy-bench outgrow'.
 func benchOutgrowCommand(c *cli.CLI) *cobra.Command {
-	o := bench.OutgrowOf()
+	o := suite.OutgrowOf()
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "outgrow",
@@ -32,7 +32,7 @@ It works on a private PostgreSQL with durable commits. docs/outgrow.md has what 
 				c.Output = "json"
 			}
 			log := slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			report, err := bench.RunOutgrow(cmd.Context(), bench.OutgrowConfig{Outgrow: o, DaemonCommand: []string{binary, "serve"}, Progress: c.Err, Log: log})
+			report, err := suite.RunOutgrow(cmd.Context(), suite.OutgrowConfig{Outgrow: o, DaemonCommand: []string{binary, "serve"}, Progress: c.Err, Log: log})
 			if err != nil {
 				return err
 			}

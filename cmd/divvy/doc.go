@@ -6,7 +6,7 @@
 //	divvy top, watch                                                 the same, live             (top.go, watch.go)
 //	divvy migrate   schema by hand
 //	divvy demo      all of the above on this machine, checked        (demo.go, cmd/divvy/demo)
-//	divvy-bench     floors, and the daemon beside them               (bench.go, internal/bench)
+//	divvy-bench     floors, and the daemon beside them               (cmd/divvy-bench)
 //
 // # The command line
 //

@@ -18,7 +18,6 @@ var floors = map[string]int{
 	"cmd":                 5,
 	"api":                 4,
 	"internal/pilot":      4,
-	"internal/bench":      4,
 	"generator":           3,
 	"dispatcher":          2,
 	"dispatcher/resource": 2,
@@ -48,21 +47,20 @@ var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "
 var sameFloor = map[string]string{
 	"internal/pilot": "api/client",          // the typed client is how a pilot talks
 	"dispatcher":     "dispatcher/resource", // policy of scarce units and claims
-	"internal/bench": "api",                 // the client, and the server's deadlines for the floor of HTTP
 	"migrations":     "internal/pg",         // lock classes
 }
 
 // only bounds imports from outside the module to the folders that they are for.
 var only = map[string][]string{
 	"github.com/spf13/cobra":            {"cmd"},
-	"github.com/go-chi/chi":             {"api", "internal/bench"},
+	"github.com/go-chi/chi":             {"api", "cmd/divvy-bench"},
 	"github.com/danielgtaylor/huma":     {"api"},
 	"github.com/coreos/go-oidc":         {"internal/keys", "internal/ownca"},
 	"github.com/pressly/goose":          {"migrations"},
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
-	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/transfer", "internal/doctor", "internal/access", "internal/bench", "cmd"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/transfer", "internal/doctor", "internal/access", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
 	"github.com/chromedp":               {"internal/browser"},
 	"pgregory.net/rapid":                {}, // tests
@@ -130,6 +128,17 @@ func TestPilotKnowsTheClientOnly(t *testing.T) {
 		}
 		for _, i := range p.Imports {
 			if to := inside(i); strings.HasPrefix(i, module) && to != "api/client" && !below(to, "internal/pilot") {
+				t.Errorf("%s imports %s", p.path(), to)
+			}
+		}
+	}
+}
+
+// The product carries no laboratory, and no test of it stands on one.
+func TestOnlyTheBenchImportsTheBench(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if to := inside(i); below(to, "cmd/divvy-bench") && !below(p.path(), "cmd/divvy-bench") {
 				t.Errorf("%s imports %s", p.path(), to)
 			}
 		}

@@ -1,2 +1,0 @@
-// Package looks takes profiles of a bench while it measures, and draws them.
-package looks
