@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/divvyhq/divvy/internal/build"
+	"github.com/divvyhq/divvy/internal/otlp"
 )
 
 // tracing makes spans and sends them away. Nil makes none.
@@ -22,7 +22,7 @@ func (d *Daemon) startTraces(ctx context.Context) error {
 	if d.watch.tracing != nil || d.cfg.Traces == "" {
 		return nil
 	}
-	to, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(d.cfg.Traces+"/v1/traces"))
+	to, err := otlp.New(ctx, d.cfg.Traces+"/v1/traces")
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)
 	}
