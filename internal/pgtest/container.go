@@ -1,21 +1,17 @@
 package pgtest
 
 import (
+	"bufio"
 	"context"
-	"io"
-	"log"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
+	"strings"
 	"time"
-
-	"github.com/testcontainers/testcontainers-go"
-	"github.com/testcontainers/testcontainers-go/modules/postgres"
 )
-
-// image is what CI has, and what people with Docker pull.
-const image = "postgres:17-alpine"
 
 // dockerAnswers asks the engine that DOCKER_HOST names, or the usual socket, for a sign of life. It costs
 // nothing where there is none.
@@ -57,22 +53,31 @@ func dockerAnswers(ctx context.Context) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// startContainer runs a server in a container and returns its DSN and what stops it.
+// began is the folder of the package under test, whatever tests change to.
+var began, _ = os.Getwd()
+
+// startContainer has a program run a server in a container, and returns its DSN and what stops it.
 func startContainer(ctx context.Context) (dsn string, halt func(context.Context) error, err error) {
-	c, err := postgres.Run(ctx, image,
-		postgres.WithDatabase("divvy"), postgres.WithUsername("divvy"), postgres.WithPassword("divvy"),
-		testcontainers.WithCmdArgs("-c", "max_connections=200"),
-		testcontainers.WithLogger(log.New(io.Discard, "", 0)),
-		postgres.BasicWaitStrategies())
-	halt = func(ctx context.Context) error {
-		return testcontainers.TerminateContainer(c, testcontainers.StopContext(ctx), testcontainers.StopTimeout(0))
-	}
-	if err == nil {
-		dsn, err = c.ConnectionString(ctx, "sslmode=disable")
-	}
+	cmd := exec.Command("go", "run", "-tags", "containers", "github.com/divvyhq/divvy/internal/pgtest/container")
+	cmd.Dir, cmd.Stderr = began, os.Stderr
+	in, err := cmd.StdinPipe()
 	if err != nil {
-		_ = halt(ctx)
 		return "", nil, err
 	}
-	return dsn, halt, nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err = cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	halt = func(ctx context.Context) error {
+		defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
+		return errors.Join(in.Close(), cmd.Wait())
+	}
+	defer context.AfterFunc(ctx, func() { _ = out.Close() })()
+	if dsn, err = bufio.NewReader(out).ReadString('\n'); err != nil {
+		return "", nil, errors.Join(err, halt(ctx))
+	}
+	return strings.TrimSpace(dsn), halt, nil
 }
