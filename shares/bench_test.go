@@ -58,10 +58,9 @@ func everyone(p *Pool) []Candidate {
 	return cands
 }
 
-// pull is a pick, its grant and the end of the job.
-func pull(p *Pool, r Units, cands []Candidate) {
-	i, _ := p.Pick(r, cands)
-	leaf := cands[i].Leaf
+// pull is a choice, its grant and the end of the job.
+func pull(p *Pool, r Units, of *Contenders) {
+	leaf, _ := of.Choose(p, r)
 	p.Hold(leaf, 1000)
 	p.SetWant(leaf, p.Want(leaf)-1000)
 	p.Granted(leaf)
@@ -69,35 +68,35 @@ func pull(p *Pool, r Units, cands []Candidate) {
 	p.SetWant(leaf, p.Want(leaf)+1000)
 }
 
-func BenchmarkPick(b *testing.B) {
+func BenchmarkChoose(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		pool *Pool
 	}{{"100 in 3 levels", threeLevels()}, {"1000 flat", flat(1000)}} {
 		b.Run(c.name, func(b *testing.B) {
-			cands := everyone(c.pool)
+			of := gather(c.pool, everyone(c.pool))
 			b.ReportAllocs()
 			for b.Loop() {
-				pull(c.pool, 2_000_000, cands)
+				pull(c.pool, 2_000_000, of)
 			}
 		})
 	}
 }
 
-// BenchmarkPickWants changes the want of one leaf by much before each pick.
-func BenchmarkPickWants(b *testing.B) {
+// BenchmarkChooseWants changes the want of one leaf by much before each choice.
+func BenchmarkChooseWants(b *testing.B) {
 	p := flat(1000)
-	cands := everyone(p)
+	of := gather(p, everyone(p))
 	leaves := p.tree.Leaves()
 	n := 0
 	for b.Loop() {
 		n++
 		p.SetWant(leaves[n*7919%len(leaves)], Units(n*104729%100_000))
-		p.Pick(2_000_000, cands)
+		of.Choose(p, 2_000_000)
 	}
 }
 
-func BenchmarkPickOwned(b *testing.B) {
+func BenchmarkChooseOwned(b *testing.B) {
 	specs := leaves(1000)
 	for i := range specs {
 		specs[i].Plan.Owned = Of(Units(i%7) * 1000)
@@ -105,8 +104,8 @@ func BenchmarkPickOwned(b *testing.B) {
 		specs[i].Plan.Tier = 1 + i%2
 	}
 	p := loaded(specs)
-	cands := everyone(p)
+	of := gather(p, everyone(p))
 	for b.Loop() {
-		pull(p, 5_000_000, cands)
+		pull(p, 5_000_000, of)
 	}
 }

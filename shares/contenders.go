@@ -11,8 +11,8 @@ type Contenders struct {
 // Len is how many leaves contend.
 func (c *Contenders) Len() int { return c.nLeaf }
 
-// Contend says whether a leaf is one of the contenders from now on. O(depth).
-func (p *Pool) Contend(c *Contenders, leaf int, is bool) {
+// Set says whether a leaf is one of the contenders from now on. O(depth).
+func (c *Contenders) Set(p *Pool, leaf int, is bool) {
 	if c.in == nil {
 		c.in = make([]int32, len(p.parent))
 	}
@@ -30,8 +30,8 @@ func (p *Pool) Contend(c *Contenders, leaf int, is bool) {
 	}
 }
 
-// Contends says whether a leaf is one of the contenders.
-func (p *Pool) Contends(c *Contenders, leaf int) bool { return c.nLeaf > 0 && c.in[p.seatOf[leaf]] > 0 }
+// Has says whether a leaf is one of the contenders.
+func (c *Contenders) Has(p *Pool, leaf int) bool { return c.nLeaf > 0 && c.in[p.seatOf[leaf]] > 0 }
 
 // Choose says which contender a pull gets, solved at R = r (see Round); false if there is none. From the root it goes
 // to the child with a contender in or below it and the largest target − held until it stands at a leaf. Ties, within
@@ -40,7 +40,7 @@ func (p *Pool) Contends(c *Contenders, leaf int) bool { return c.nLeaf > 0 && c.
 //
 // Call it only while held(root) < C, and keep leaves whose job Admits refuses out of the contenders. Only the
 // families along the walk are solved: O(depth × fanout log fanout).
-func (p *Pool) Choose(r Units, c *Contenders) (leaf int, ok bool) {
+func (c *Contenders) Choose(p *Pool, r Units) (leaf int, ok bool) {
 	if c.nLeaf == 0 {
 		return 0, false
 	}
@@ -49,7 +49,7 @@ func (p *Pool) Choose(r Units, c *Contenders) (leaf int, ok bool) {
 	for p.kids[seat] >= 0 {
 		f := &p.families[p.kids[seat]]
 		p.fill(f, p.got[seat])
-		seat = p.neediest(f, c.in, -1)
+		seat = c.neediest(p, f, -1)
 	}
 	return int(p.nodeOf[seat]), true
 }
@@ -64,23 +64,23 @@ func (p *Pool) root(r Units) float64 {
 }
 
 // neediest is the child with contenders, other than except, that is furthest below its target; -1 if there is none.
-func (p *Pool) neediest(f *family, in []int32, except int32) int32 {
+func (c *Contenders) neediest(p *Pool, f *family, except int32) int32 {
 	most := 0.0
 	best := int32(-1)
-	for c := f.lo; c < f.hi; c++ {
-		if in[c] == 0 || c == except {
+	for s := f.lo; s < f.hi; s++ {
+		if c.in[s] == 0 || s == except {
 			continue
 		}
-		if d := p.short(c); best < 0 || d > most {
-			best, most = c, d
+		if d := p.short(s); best < 0 || d > most {
+			best, most = s, d
 		}
 	}
-	for c := f.lo; c < f.hi; c++ {
-		if in[c] == 0 || c == except || p.short(c) < most-Tolerance {
+	for s := f.lo; s < f.hi; s++ {
+		if c.in[s] == 0 || s == except || p.short(s) < most-Tolerance {
 			continue
 		}
-		if p.last[c] < p.last[best] || p.last[c] == p.last[best] && c < best {
-			best = c
+		if p.last[s] < p.last[best] || p.last[s] == p.last[best] && s < best {
+			best = s
 		}
 	}
 	return best

@@ -16,12 +16,12 @@ func TestChooseAmongThoseThatAreKept(t *testing.T) {
 		for range 12 {
 			for range rapid.IntRange(0, 4).Draw(t, "changes") {
 				leaf, is := rapid.SampledFrom(leaves).Draw(t, "leaf"), rapid.Bool().Draw(t, "is")
-				p.Contend(&kept, leaf, is)
+				kept.Set(p, leaf, is)
 				in[leaf] = is
 			}
 			var cands []Candidate
 			for _, leaf := range leaves {
-				if p.Contends(&kept, leaf) != in[leaf] {
+				if kept.Has(p, leaf) != in[leaf] {
 					t.Fatalf("leaf %d contends: %v", leaf, !in[leaf])
 				}
 				if in[leaf] {
@@ -29,10 +29,10 @@ func TestChooseAmongThoseThatAreKept(t *testing.T) {
 				}
 			}
 			r := Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
-			i, any := p.Pick(r, cands)
-			leaf, ok := p.Choose(r, &kept)
+			i, any := pick(p, r, cands)
+			leaf, ok := kept.Choose(p, r)
 			if kept.Len() != len(cands) || ok != any || ok && leaf != cands[i].Leaf {
-				t.Fatalf("%d contenders, chosen %d %v; Pick of %v: %d %v", kept.Len(), leaf, ok, cands, i, any)
+				t.Fatalf("%d contenders, chosen %d %v; Choose of %v: %d %v", kept.Len(), leaf, ok, cands, i, any)
 			}
 			if ok {
 				p.Hold(leaf, 1000)

@@ -17,7 +17,7 @@ type Contest struct {
 
 // Contest takes the walk of Choose and names the runner-up as well; false if nobody contends. It costs about as
 // much as two choices, allocates nothing and changes nothing.
-func (p *Pool) Contest(r Units, of *Contenders) (c Contest, ok bool) {
+func (of *Contenders) Contest(p *Pool, r Units) (c Contest, ok bool) {
 	if of.nLeaf == 0 {
 		return Contest{}, false
 	}
@@ -26,9 +26,9 @@ func (p *Pool) Contest(r Units, of *Contenders) (c Contest, ok bool) {
 	for p.kids[seat] >= 0 {
 		f := &p.families[p.kids[seat]]
 		p.fill(f, p.got[seat])
-		seat = p.neediest(f, of.in, -1)
+		seat = of.neediest(p, f, -1)
 		// The deepest level with somebody else is where the walks part.
-		if other := p.neediest(f, of.in, seat); other >= 0 {
+		if other := of.neediest(p, f, seat); other >= 0 {
 			ahead, second = seat, other
 		}
 	}
@@ -37,7 +37,7 @@ func (p *Pool) Contest(r Units, of *Contenders) (c Contest, ok bool) {
 		return c, true
 	}
 	c.Deficit, c.RunnerUpDeficit = p.short(ahead), p.short(second)
-	c.RunnerUp = p.below(second, of)
+	c.RunnerUp = of.below(p, second)
 	return c, true
 }
 
@@ -56,37 +56,37 @@ func (p *Pool) Trail(leaf int, to []float64) []float64 {
 // Ahead appends the leaves among of that stand before the winner of the last Contest, in their order, until there are
 // most: those that Choose would give, one after another, if they contended as well. None of them contended then, and
 // nothing was changed since. It takes those that it names out of of.
-func (p *Pool) Ahead(winner int, of *Contenders, most int, to []int) []int {
-	return p.ahead(p.seatOf[winner], of, most, to)
+func (of *Contenders) Ahead(p *Pool, winner int, most int, to []int) []int {
+	return of.ahead(p, p.seatOf[winner], most, to)
 }
 
 // ahead is Ahead of a seat on the winner's path: first those who stand before the seats above it.
-func (p *Pool) ahead(seat int32, of *Contenders, most int, to []int) []int {
+func (of *Contenders) ahead(p *Pool, seat int32, most int, to []int) []int {
 	if seat == 0 || of.nLeaf == 0 {
 		return to
 	}
-	to = p.ahead(p.parent[seat], of, most, to)
+	to = of.ahead(p, p.parent[seat], most, to)
 	f := &p.families[p.kids[p.parent[seat]]]
 	for len(to) < most && of.nLeaf > 0 {
 		of.in[seat]++ // its side is compared with, whether anybody of them is below it or not
-		next := p.neediest(f, of.in, -1)
+		next := of.neediest(p, f, -1)
 		of.in[seat]--
 		if next == seat {
 			break
 		}
-		leaf := p.below(next, of)
-		p.Contend(of, leaf, false)
+		leaf := of.below(p, next)
+		of.Set(p, leaf, false)
 		to = append(to, leaf)
 	}
 	return to
 }
 
 // below takes the walk of Choose from a seat of a family that was filled.
-func (p *Pool) below(seat int32, of *Contenders) (leaf int) {
+func (of *Contenders) below(p *Pool, seat int32) (leaf int) {
 	for p.kids[seat] >= 0 {
 		f := &p.families[p.kids[seat]]
 		p.fill(f, p.got[seat])
-		seat = p.neediest(f, of.in, -1)
+		seat = of.neediest(p, f, -1)
 	}
 	return int(p.nodeOf[seat])
 }

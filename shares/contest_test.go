@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The runner-up is what Pick gives without the winner's leaf, and the deficits are those of a whole solve at the
+// The runner-up is what Choose gives without the winner's leaf, and the deficits are those of a whole solve at the
 // level where the paths of the two part.
 func TestContestIsPickWithoutTheWinner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -16,10 +16,10 @@ func TestContestIsPickWithoutTheWinner(t *testing.T) {
 		for range 10 {
 			cands := drawCandidates(t, p)
 			r := Units(rapid.Int64Range(0, 300_000).Draw(t, "r"))
-			c, ok := p.Contest(r, p.gather(cands))
-			won, picked := p.Pick(r, cands)
+			c, ok := gather(p, cands).Contest(p, r)
+			won, picked := pick(p, r, cands)
 			if ok != picked {
-				t.Fatalf("Contest says %v, Pick %v", ok, picked)
+				t.Fatalf("Contest says %v, Choose %v", ok, picked)
 			}
 			if ok {
 				checkContest(t, p, r, cands, c, won)
@@ -35,7 +35,7 @@ func TestContestIsPickWithoutTheWinner(t *testing.T) {
 
 func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, won int) {
 	if c.Winner != cands[won].Leaf {
-		t.Fatalf("Contest says that leaf %d won, Pick %d", c.Winner, cands[won].Leaf)
+		t.Fatalf("Contest says that leaf %d won, Choose %d", c.Winner, cands[won].Leaf)
 	}
 	var others []Candidate
 	for _, other := range cands {
@@ -43,9 +43,9 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 			others = append(others, other)
 		}
 	}
-	second, ok := p.Pick(r, others)
+	second, ok := pick(p, r, others)
 	if ok != (c.RunnerUp >= 0) || ok && others[second].Leaf != c.RunnerUp {
-		t.Fatalf("runner-up %d, Pick without the winner says %v %d of %v", c.RunnerUp, ok, second, others)
+		t.Fatalf("runner-up %d, Choose without the winner says %v %d of %v", c.RunnerUp, ok, second, others)
 	}
 	trail, nodes := p.Trail(c.Winner, nil), []int(nil)
 	p.tree.Up(c.Winner, func(node int) { nodes = append(nodes, node) })
@@ -72,7 +72,7 @@ func checkContest(t *rapid.T, p *Pool, r Units, cands []Candidate, c Contest, wo
 	}
 }
 
-// Who stands before the winner is whom Pick gives as long as they ask too, one after the other.
+// Who stands before the winner is whom Choose gives as long as they ask too, one after the other.
 func TestAheadIsPickWithThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPool(t, anyPlan)
@@ -81,18 +81,19 @@ func TestAheadIsPickWithThem(t *testing.T) {
 			n := rapid.IntRange(0, len(all)).Draw(t, "contend")
 			// Whole units, so that few of a hundred leaves are level by chance.
 			asking, r := all[:n], 1000*Units(rapid.Int64Range(0, 300).Draw(t, "r"))
-			c, ok := p.Contest(r, p.gather(asking))
+			of := gather(p, asking)
+			c, ok := of.Contest(p, r)
 			if !ok {
 				continue
 			}
 			var left Contenders
 			for _, other := range all[n:] {
-				if !p.Contends(&p.moment, other.Leaf) {
-					p.Contend(&left, other.Leaf, true)
+				if !of.Has(p, other.Leaf) {
+					left.Set(p, other.Leaf, true)
 				}
 			}
 			most, skipped := rapid.IntRange(1, 4).Draw(t, "most"), left.Len()
-			got := p.Ahead(c.Winner, &left, most, nil)
+			got := left.Ahead(p, c.Winner, most, nil)
 			if left.Len() != skipped-len(got) {
 				t.Fatalf("%d of %d are left, %d were named", left.Len(), skipped, len(got))
 			}
@@ -103,7 +104,7 @@ func TestAheadIsPickWithThem(t *testing.T) {
 	})
 }
 
-// checkAhead compares with Pick up to the first two that are level within rounding: who is level with whom depends on
+// checkAhead compares with Choose up to the first two that are level within rounding: who is level with whom depends on
 // who else contends, as everybody is compared with the one that is short of most.
 func checkAhead(t *rapid.T, p *Pool, r Units, all []Candidate, winner int, got []int, most int) {
 	targets := p.Targets(r)
@@ -112,7 +113,7 @@ func checkAhead(t *rapid.T, p *Pool, r Units, all []Candidate, winner int, got [
 		return math.Abs(targets[a]-float64(p.Held(a))-targets[b]+float64(p.Held(b))) <= 2*Tolerance
 	}
 	for i := 0; ; i++ {
-		picked, _ := p.Pick(r, all)
+		picked, _ := pick(p, r, all)
 		leaf := all[picked].Leaf
 		if i == len(got) {
 			if leaf != winner && len(got) < most && !level(leaf, winner) {
@@ -132,11 +133,11 @@ func checkAhead(t *rapid.T, p *Pool, r Units, all []Candidate, winner int, got [
 
 func TestContestDoesNotAllocate(t *testing.T) {
 	p := threeLevels()
-	of, trail := p.gather(everyone(p)), make([]float64, 0, 8)
+	of, none, trail := gather(p, everyone(p)), new(Contenders), make([]float64, 0, 8)
 	if n := testing.AllocsPerRun(200, func() {
-		c, _ := p.Contest(2_000_000, of)
+		c, _ := of.Contest(p, 2_000_000)
 		p.Trail(c.Winner, trail)
-		p.Ahead(c.Winner, &Contenders{}, 8, nil)
+		none.Ahead(p, c.Winner, 8, nil)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -145,10 +146,10 @@ func TestContestDoesNotAllocate(t *testing.T) {
 func BenchmarkContest(b *testing.B) {
 	for name, p := range map[string]*Pool{"100 in 3 levels": threeLevels(), "1000 flat": flat(1000)} {
 		b.Run(name, func(b *testing.B) {
-			of := p.gather(everyone(p))
+			of := gather(p, everyone(p))
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Contest(2_000_000, of)
+				of.Contest(p, 2_000_000)
 			}
 		})
 	}

@@ -294,7 +294,7 @@ func (c *corpusCase) pull(t *testing.T, s corpusStep, p *Pool, capacity Units) (
 			cands = append(cands, Candidate{leaf, job})
 		}
 	}
-	i, ok := p.Pick(Round(capacity, p.Held(0), offered), cands)
+	i, ok := pick(p, Round(capacity, p.Held(0), offered), cands)
 	if !ok {
 		return 0, false
 	}

@@ -2,7 +2,7 @@
 // simulator, what-if and explain call these same functions. sharing.md is the semantic reference.
 //
 //	[]Spec ─Build─▶ Tree ─NewPool─▶ Pool ──Targets, Slots──▶ what each share should hold
-//	                  │               ▲ └───Pick, Explain───▶ who gets this slot   Contest: and who was next
+//	                  │               ▲ └─Choose, Contest──▶ who gets this slot, and who was next
 //	                 Diff             │  Victims, ETA       ▶ who gives a share back what it is short of, and when
 //	                                  │  Figures            ▶ deserved, own, lent, borrowed
 //	                                  └─ SetWant Hold Granted SetCapacity Remember: what happened
@@ -50,7 +50,7 @@
 //  1. With lend and borrow at their default, the children of a node get all of its target or all that they
 //     want; units that one child leaves go to its siblings before they go up a level.
 //  2. A larger R never gives any share less; a larger weight never gives its share less.
-//  3. Pick equals the walk over a whole solve. It allocates nothing, and depends on nothing but the standing
+//  3. Choose equals the walk over a whole solve. It allocates nothing, and depends on nothing but the standing
 //     (held, want, order of grants) and its arguments.
 //  4. Unit jobs, everybody demanding: held − target < 1 at every node after every grant. Once R = C and every
 //     leaf has turned over, target − held < 1 at the nodes below the root, and < depth further down. It is not 1

@@ -7,7 +7,7 @@ import (
 )
 
 // Eight slots, two shares with weights 1 and 3: pull by pull.
-func ExamplePool_Pick() {
+func ExampleContenders_Choose() {
 	heavy := shares.DefaultPlan()
 	heavy.Weight = 3
 	tree, err := shares.Build([]shares.Spec{{Name: "A", Plan: shares.DefaultPlan()}, {Name: "B", Plan: heavy}})
@@ -16,14 +16,13 @@ func ExamplePool_Pick() {
 		return
 	}
 	p := shares.NewPool(tree, "default")
-	var cands []shares.Candidate
+	var of shares.Contenders
 	for _, leaf := range tree.Leaves() {
 		p.SetWant(leaf, 100_000)
-		cands = append(cands, shares.Candidate{Leaf: leaf, Units: 1000})
+		of.Set(p, leaf, true)
 	}
 	for capacity := shares.Units(8000); p.Held(0) < capacity; {
-		i, _ := p.Pick(shares.Round(capacity, p.Held(0), 1000), cands)
-		leaf := cands[i].Leaf
+		leaf, _ := of.Choose(p, shares.Round(capacity, p.Held(0), 1000))
 		p.Hold(leaf, 1000)
 		p.SetWant(leaf, p.Want(leaf)-1000)
 		p.Granted(leaf)

@@ -22,6 +22,12 @@ func (p *Pool) Copy() *Pool {
 	return c
 }
 
+// Candidate is a leaf with a job to be made, and what that job would charge.
+type Candidate struct {
+	Leaf  int // index into Tree.Nodes
+	Units Units
+}
+
 // Order says in which order the leaves would each get a first job, if pulls came one after another from now on; it names at most
 // so many. The leaf that is furthest below its target comes first; then that job counts as held, and the next leaf is found in the
 // same way. Work that is not made yet is to be made in this order. The pool holds afterwards what was given so, and wants as much
@@ -31,15 +37,15 @@ func (p *Pool) Order(capacity Units, of []Candidate, most int) (leaves []int) {
 	var offered Units
 	units := make(map[int]Units, len(of))
 	for _, c := range of {
-		p.Contend(&left, c.Leaf, true)
+		left.Set(p, c.Leaf, true)
 		units[c.Leaf], offered = c.Units, max(offered, c.Units)
 	}
 	for len(leaves) < most {
-		leaf, ok := p.Choose(Round(capacity, p.Held(0), offered), &left)
+		leaf, ok := left.Choose(p, Round(capacity, p.Held(0), offered))
 		if !ok {
 			break
 		}
-		p.Contend(&left, leaf, false)
+		left.Set(p, leaf, false)
 		p.SetWant(leaf, p.Want(leaf)-units[leaf])
 		p.Hold(leaf, units[leaf])
 		leaves = append(leaves, leaf)

@@ -23,9 +23,9 @@ func TestOrder(t *testing.T) {
 		}
 		var left Contenders
 		for _, of := range all {
-			p.Contend(&left, of.Leaf, true)
+			left.Set(p, of.Leaf, true)
 		}
-		if first, ok := p.Choose(Round(c, p.Held(0), 1000), &left); ok && got[0] != first {
+		if first, ok := left.Choose(p, Round(c, p.Held(0), 1000)); ok && got[0] != first {
 			t.Fatalf("leaf %d comes first, Choose says %d", got[0], first)
 		}
 		slices.Sort(got)

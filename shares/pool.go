@@ -1,13 +1,7 @@
 package shares
 
-// Candidate is a leaf with a job that the slot at hand may run, and what that job would charge.
-type Candidate struct {
-	Leaf  int // index into Tree.Nodes
-	Units Units
-}
-
 // Pool is the mutable standing of all shares in one resource group: what they hold and what they could use.
-// For one goroutine at a time. SetWant, Hold, Granted, Admits and Pick do not allocate.
+// For one goroutine at a time. SetWant, Hold, Granted and Admits do not allocate, nor does Choose.
 //
 // Inside, nodes are numbered breadth first, so that siblings lie side by side: such a number is called a seat.
 type Pool struct {
@@ -28,11 +22,6 @@ type Pool struct {
 	last []uint64 // sequence number of the last grant in or below
 	seq  uint64
 
-	// Of the last Pick, Contest or Explain.
-	moment   Contenders
-	gathered []int   // its leaves
-	cand     []int32 // leaf: its candidate
-
 	loans *loans // nil where everybody lends and borrows all
 	solver
 }
@@ -43,7 +32,7 @@ func NewPool(t *Tree, pool string) *Pool {
 	p := &Pool{tree: t, name: pool,
 		seatOf: make([]int32, n), nodeOf: make([]int32, 0, n), parent: make([]int32, n), kids: make([]int32, n),
 		held: make([]Units, n), want: make([]Units, n), demand: make([]Units, n), sum: make([]Units, n), cap: make([]Units, n),
-		last: make([]uint64, n), cand: make([]int32, n)}
+		last: make([]uint64, n)}
 	p.parent[0] = -1
 	p.nodeOf = append(p.nodeOf, 0)
 	for seat := 0; seat < n; seat++ {
@@ -150,7 +139,7 @@ func (p *Pool) Ungranted(t Turn) {
 }
 
 // Round is the R of a pull: what the pool holds with the units that this pull offers, at most its capacity.
-// Nothing may be granted while held ≥ capacity (P13): don't Pick then.
+// Nothing may be granted while held ≥ capacity (P13): do not Choose then.
 func Round(capacity, held, offered Units) Units { return min(capacity, held+offered) }
 
 func (p *Pool) addDemand(s int32, d Units) {

@@ -193,7 +193,7 @@ func TestWideJobs(t *testing.T) {
 			}
 			r := Round(capacity, p.Held(0), 8000)
 			targets := p.Targets(r)
-			i, ok := p.Pick(r, cands)
+			i, ok := pick(p, r, cands)
 			if !ok || p.Held(0)+cands[i].Units > capacity {
 				return
 			}

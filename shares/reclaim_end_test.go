@@ -114,9 +114,9 @@ func (y *yard) pull() {
 	for {
 		var of Contenders
 		for _, leaf := range y.p.tree.Leaves() {
-			y.p.Contend(&of, leaf, y.fits(leaf) >= 0)
+			of.Set(y.p, leaf, y.fits(leaf) >= 0)
 		}
-		leaf, ok := y.p.Choose(y.c, &of)
+		leaf, ok := of.Choose(y.p, y.c)
 		if !ok {
 			return
 		}

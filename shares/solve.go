@@ -14,7 +14,7 @@ type solver struct {
 	weight []float64 // 1 for weightless children, which share equally
 	owned  []float64 // O: max(owned, Σ O of the children)
 
-	got []float64 // what fill gave; right for the children of the last family filled, and for the path of a Pick
+	got []float64 // what fill gave; right for the children of the last family filled, and for the path of a choice
 	own []float64 // of it, by step 1
 	low []float64 // of the step at hand: the least that a child gets,
 	top []float64 // the most,

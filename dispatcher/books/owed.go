@@ -25,7 +25,7 @@ const owedFor = 30 * time.Second
 // LeafIn is a leaf that is owed units; false when none is that has a job.
 func (w *owed) LeafIn(book *shares.Pool, contenders *shares.Contenders) (leaf int, ok bool) {
 	for _, o := range w.list {
-		if book.Contends(contenders, o.leaf) {
+		if contenders.Has(book, o.leaf) {
 			return o.leaf, true
 		}
 	}

@@ -105,13 +105,13 @@ func (q *Queue) DueByFloor(offered shares.Units, contenders *shares.Contenders, 
 // below is the leaf that the tree says among those that a floor is for.
 func (p *Pool) below(t *Target, offered shares.Units, contenders *shares.Contenders, offers func(*Target, int) bool) (leaf int, ok bool) {
 	for _, leaf := range t.Leaves {
-		if p.Book.Contends(contenders, leaf) && offers(t, leaf) {
-			p.Book.Contend(&p.floored, leaf, true)
+		if contenders.Has(p.Book, leaf) && offers(t, leaf) {
+			p.floored.Set(p.Book, leaf, true)
 		}
 	}
-	leaf, ok = p.Book.Choose(offered, &p.floored)
+	leaf, ok = p.floored.Choose(p.Book, offered)
 	for _, leaf := range t.Leaves {
-		p.Book.Contend(&p.floored, leaf, false)
+		p.floored.Set(p.Book, leaf, false)
 	}
 	return leaf, ok
 }

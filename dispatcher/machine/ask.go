@@ -182,13 +182,13 @@ func (a *asking) gather(r *round, f *field) {
 	for leaf := range a.leaves {
 		for _, g := range a.leaves[leaf].groups {
 			if g.Waits > 0 && r.kind.runs(g.outline) && r.kind.policy.Admits(leaf) && (g.Waits > g.coming || a.unmade(g)) {
-				r.kind.pool.Book.Contend(&f.leaves, leaf, true)
+				f.leaves.Set(r.kind.pool.Book, leaf, true)
 				break
 			}
 		}
 	}
 	if r.kind.runs(a.own.shape.outline) {
-		r.kind.pool.Book.Contend(&f.leaves, a.own.leaf, true)
+		f.leaves.Set(r.kind.pool.Book, a.own.leaf, true)
 	}
 }
 

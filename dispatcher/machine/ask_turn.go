@@ -53,11 +53,11 @@ func (a *asking) turn(r *round, f *field, out *Answer) {
 func (a *asking) ahead(r *round, f *field, out *Answer) {
 	book, own := r.kind.pool.Book, a.own.leaf
 	var alone shares.Contenders
-	book.Contend(&alone, own, true)
-	book.Contend(&f.leaves, own, false)
+	alone.Set(book, own, true)
+	f.leaves.Set(book, own, false)
 	for len(out.Before) < a.Ahead {
-		book.Contest(out.Round, &alone)
-		next := book.Ahead(own, &f.leaves, 1, nil)
+		alone.Contest(book, out.Round)
+		next := f.leaves.Ahead(book, own, 1, nil)
 		if len(next) == 0 {
 			break
 		}
@@ -66,7 +66,7 @@ func (a *asking) ahead(r *round, f *field, out *Answer) {
 		}
 	}
 	for _, leaf := range append(slices.Clone(out.Before), own) {
-		book.Contend(&f.leaves, leaf, true)
+		f.leaves.Set(book, leaf, true)
 	}
 }
 
@@ -96,7 +96,7 @@ func (a *asking) first(r *round, f *field) (first due, found choice, unmade *gro
 		case first.class() != "":
 			passed = append(passed, first)
 		default:
-			r.kind.pool.Book.Contend(&f.leaves, first.leaf, false)
+			f.leaves.Set(r.kind.pool.Book, first.leaf, false)
 		}
 	}
 }

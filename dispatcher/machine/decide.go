@@ -124,13 +124,13 @@ func (r *round) decide() (choice, Verdict) {
 		case first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there
 		case r.narrow != nil:
-			c.pool.Book.Contend(r.set, first.leaf, false)
+			r.set.Set(c.pool.Book, first.leaf, false)
 		case in.Stands():
 			r.decision.Lacked = in.Refusal(r.site.Version.Tree)
 			c.keepBack(first.leaf, in)
 		default:
 			c.review(first.leaf)
-			if c.pool.Book.Contends(r.set, first.leaf) {
+			if r.set.Has(c.pool.Book, first.leaf) {
 				panic("a leaf contends that has nothing: " + r.site.Version.Tree.Nodes[first.leaf].Path)
 			}
 		}
@@ -154,7 +154,7 @@ func (r *round) choose(passed []due) (d due, ok bool) {
 			return due{floor: f, leaf: leaf}, true
 		}
 	}
-	d.leaf, ok = p.Book.Choose(r.offered, r.set)
+	d.leaf, ok = r.set.Choose(p.Book, r.offered)
 	return d, ok
 }
 

@@ -106,14 +106,14 @@ func (r gathering) inTurn(list []gangAt) int {
 	book := r.queue.Home.Book
 	var added []int
 	for _, c := range list {
-		if !book.Contends(r.set, c.leaf) {
-			book.Contend(r.set, c.leaf, true)
+		if !r.set.Has(book, c.leaf) {
+			r.set.Set(book, c.leaf, true)
 			added = append(added, c.leaf)
 		}
 	}
 	first, _ := r.choose(nil)
 	for _, leaf := range added {
-		book.Contend(r.set, leaf, false)
+		r.set.Set(book, leaf, false)
 	}
 	i := slices.IndexFunc(list, func(c gangAt) bool { return c.leaf == first.leaf })
 	if i < 0 || slices.Contains(added, first.leaf) {

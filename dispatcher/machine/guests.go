@@ -58,7 +58,7 @@ func (r *round) meet() {
 // enter has the leaves of guests contend. To look at what else a leaf has may have taken it out: resources keep that back, and not its guests.
 func (r *round) enter() {
 	for _, b := range r.guests {
-		if c := r.kind; !c.pool.Book.Contends(&c.leaves, b.leaf) {
+		if c := r.kind; !c.leaves.Has(c.pool.Book, b.leaf) {
 			c.contend(b.leaf, true)
 			r.entered = append(r.entered, b.leaf)
 		}

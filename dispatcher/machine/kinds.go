@@ -142,7 +142,7 @@ func (c *kind) runs(o *outline) bool { return c.shapes.has(o.at) }
 
 // contend says whether a leaf contends for slots of the kind from now on.
 func (c *kind) contend(leaf int, is bool) {
-	c.pool.Book.Contend(&c.leaves, leaf, is && c.policy.Admits(leaf))
+	c.leaves.Set(c.pool.Book, leaf, is && c.policy.Admits(leaf))
 }
 
 // review finds out anew whether a leaf contends.

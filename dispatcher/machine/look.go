@@ -111,7 +111,7 @@ const mostSkipped = 8
 // contest compares the leaf that comes first with the one that would without it, and says which stood before it and did not contend.
 func (r *round) contest(first due) Contest {
 	book, c := r.queue.Home.Book, Contest{Rule: first.rule(), Round: r.offered, Candidates: r.set.Len()}
-	c.Contest, _ = book.Contest(r.offered, r.set)
+	c.Contest, _ = r.set.Contest(book, r.offered)
 	c.Skipped = r.kind.skipped(c.Winner, r.set, &c)
 	if won := c.Winner; first.leaf != won { // the tree says another one, which comes second
 		c.Contest = between(book, r.offered, first.leaf, won)
@@ -123,9 +123,9 @@ func (r *round) contest(first due) Contest {
 // between is a contest of two leaves, of which the first comes first whatever the tree says: by a floor, or by what it is owed.
 func between(book *shares.Pool, offered shares.Units, first, second int) shares.Contest {
 	var two shares.Contenders
-	book.Contend(&two, first, true)
-	book.Contend(&two, second, true)
-	c, _ := book.Contest(offered, &two)
+	two.Set(book, first, true)
+	two.Set(book, second, true)
+	c, _ := two.Contest(book, offered)
 	if c.Winner != first {
 		c.Deficit, c.RunnerUpDeficit = c.RunnerUpDeficit, c.Deficit
 	}
@@ -139,10 +139,10 @@ func (c *kind) skipped(winner int, contenders *shares.Contenders, n *Contest) (l
 	book := c.pool.Book
 	for _, o := range c.state.words.byAt {
 		for _, b := range o.buffers {
-			if !b.opened || book.Contends(contenders, b.leaf) || book.Contends(&aside, b.leaf) {
+			if !b.opened || contenders.Has(book, b.leaf) || aside.Has(book, b.leaf) {
 				continue
 			}
-			book.Contend(&aside, b.leaf, true)
+			aside.Set(book, b.leaf, true)
 			if c.gateOf(b.leaf) == "" {
 				n.Unfit++
 			} else {
@@ -150,7 +150,7 @@ func (c *kind) skipped(winner int, contenders *shares.Contenders, n *Contest) (l
 			}
 		}
 	}
-	for _, leaf := range book.Ahead(winner, &aside, mostSkipped, nil) {
+	for _, leaf := range aside.Ahead(book, winner, mostSkipped, nil) {
 		list = append(list, Skipped{leaf, c.gateOf(leaf)})
 	}
 	return list

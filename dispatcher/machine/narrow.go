@@ -44,7 +44,7 @@ func (r *round) narrowOf(p *Pull) *narrow {
 	}
 	for leaf, list := range n.leaves {
 		slices.SortFunc(list, func(a, b choice) int { return int(a.buffer.shape.id - b.buffer.shape.id) })
-		r.queue.Home.Book.Contend(&n.set, leaf, true)
+		n.set.Set(r.queue.Home.Book, leaf, true)
 	}
 	return n
 }

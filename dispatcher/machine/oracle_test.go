@@ -300,18 +300,18 @@ func (o *oracle) chosen(list []candidate) (leaf int, class string) {
 		var set shares.Contenders
 		for _, x := range list {
 			if slices.Contains(f.Leaves, x.leaf) && (f.Class == "" || f.Class == x.shape.Class) && f.Lack() > 0 {
-				o.book.Contend(&set, x.leaf, true)
+				set.Set(o.book, x.leaf, true)
 			}
 		}
-		if leaf, ok := o.book.Choose(r, &set); ok {
+		if leaf, ok := set.Choose(o.book, r); ok {
 			return leaf, f.Class
 		}
 	}
 	var set shares.Contenders
 	for _, x := range list {
-		o.book.Contend(&set, x.leaf, true)
+		set.Set(o.book, x.leaf, true)
 	}
-	leaf, _ = o.book.Choose(r, &set)
+	leaf, _ = set.Choose(o.book, r)
 	return leaf, ""
 }
 

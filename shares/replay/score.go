@@ -113,7 +113,7 @@ func (s *Score) Comparable() float64 { return float64(s.Compared) / float64(max(
 // Again makes a decision again and compares: leaf is who gets the slot now, -1 if nobody contends. In exact replay the
 // deficits are compared as well. list bounds First.
 func (s *Score) Again(p *shares.Pool, of *shares.Contenders, d Decision, list int) (leaf int) {
-	c, ok := p.Contest(d.Round, of)
+	c, ok := of.Contest(p, d.Round)
 	s.begin(d)
 	nodes := p.Tree().Nodes
 	now := Difference{At: d.At, Daemon: d.Daemon, Number: d.Number, Job: d.Job, Deficit: float64(d.Deficit)}

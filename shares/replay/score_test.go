@@ -26,8 +26,8 @@ func pool(t *testing.T, a, b float64) *shares.Pool {
 func TestAgain(t *testing.T) {
 	p := pool(t, 3, 1)
 	var both shares.Contenders
-	p.Contend(&both, 1, true)
-	p.Contend(&both, 2, true)
+	both.Set(p, 1, true)
+	both.Set(p, 2, true)
 	was := Decision{At: time.Unix(100, 0), Version: 1, Job: 7, Share: 1, RunnerUp: 2, Round: 4000, Candidates: 2, Deficit: 3, RunnerUpDeficit: 1}
 	var s Score
 	if leaf := s.Again(p, &both, was, 1); leaf != 1 || s.Differences != 0 || s.Drifts != 0 {
@@ -77,7 +77,7 @@ func TestMeterCountsOnce(t *testing.T) {
 func TestVersionsAreListedOnce(t *testing.T) {
 	p := pool(t, 3, 1)
 	var both shares.Contenders
-	p.Contend(&both, 1, true)
+	both.Set(p, 1, true)
 	var s Score
 	for _, version := range []int64{3, 4, 6, 2, 3, 4} {
 		s.Again(p, &both, Decision{At: time.Unix(100, 0), Version: version, Job: 7, Share: 1, Round: 4000, Candidates: 1}, 0)

@@ -203,8 +203,8 @@ func (e *Engine) contend(leaf int) {
 	if is && e.limited {
 		_, is = e.pool.Admits(leaf, e.heads[leaf].Units)
 	}
-	if is != e.pool.Contends(&e.line, leaf) {
-		e.pool.Contend(&e.line, leaf, is)
+	if is != e.line.Has(e.pool, leaf) {
+		e.line.Set(e.pool, leaf, is)
 	}
 }
 
@@ -219,7 +219,7 @@ func (e *Engine) contending() []bool {
 	clear(e.below)
 	for i := len(e.tree.Nodes) - 1; i > 0; i-- {
 		if e.tree.Leaf(i) {
-			e.below[i] = e.pool.Contends(&e.line, i)
+			e.below[i] = e.line.Has(e.pool, i)
 		}
 		if e.below[i] {
 			e.below[e.tree.Nodes[i].Parent] = true

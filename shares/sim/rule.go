@@ -31,7 +31,7 @@ func (Divvy) Backfills() bool { return false }
 
 // Next is shares.Pool.Choose.
 func (Divvy) Next(e *Engine) (leaf int, ok bool) {
-	return e.pool.Choose(e.round(), &e.line)
+	return e.line.Choose(e.pool, e.round())
 }
 
 // Ratio is how PanDA, HTCondor and Armada sort: the smallest held ÷ target at each level. The targets are those of
@@ -85,7 +85,7 @@ func (FIFO) Backfills() bool { return false }
 func (FIFO) Next(e *Engine) (leaf int, ok bool) {
 	best := -1
 	for _, l := range e.leaves {
-		if e.pool.Contends(&e.line, l) && (best < 0 || e.heads[l].goesBefore(&e.heads[best])) {
+		if e.line.Has(e.pool, l) && (best < 0 || e.heads[l].goesBefore(&e.heads[best])) {
 			best = l
 		}
 	}

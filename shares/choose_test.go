@@ -2,10 +2,26 @@ package shares
 
 import (
 	"math/big"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// pick is Choose among the leaves of candidates: an index into cands, the first of those with the same leaf.
+func pick(p *Pool, r Units, cands []Candidate) (i int, ok bool) {
+	leaf, ok := gather(p, cands).Choose(p, r)
+	return slices.IndexFunc(cands, func(c Candidate) bool { return c.Leaf == leaf }), ok
+}
+
+// gather makes contenders of the leaves of candidates.
+func gather(p *Pool, cands []Candidate) *Contenders {
+	var of Contenders
+	for _, c := range cands {
+		of.Set(p, c.Leaf, true)
+	}
+	return &of
+}
 
 // slowPick is §2 in its plainest form: solve the whole tree, then walk.
 func slowPick(p *Pool, r Units, cands []Candidate) int {
@@ -47,7 +63,7 @@ func drawCandidates(t *rapid.T, p *Pool) []Candidate {
 	return rapid.Permutation(cands).Draw(t, "order")
 }
 
-func TestPickEqualsWholeSolve(t *testing.T) {
+func TestChooseEqualsWholeSolve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPool(t, anyPlan)
 		rounds := 10
@@ -61,12 +77,9 @@ func TestPickEqualsWholeSolve(t *testing.T) {
 			if len(cands) > 0 {
 				want = slowPick(p, r, cands)
 			}
-			i, ok := p.Pick(r, cands)
+			i, ok := pick(p, r, cands)
 			if ok != (len(cands) > 0) || ok && i != want {
-				t.Fatalf("Pick %d %v, whole solve %d", i, ok, want)
-			}
-			if d, _ := p.Explain(r, cands); ok && d.Candidate != i {
-				t.Fatalf("Explain says %d, Pick %d", d.Candidate, i)
+				t.Fatalf("leaf of candidate %d %v, whole solve %d", i, ok, want)
 			}
 			if ok {
 				checkExactly(t, p, r, cands, i)
@@ -114,7 +127,7 @@ func grant(p *Pool, capacity Units) (leaf int, ok bool) {
 			cands = append(cands, Candidate{leaf, 1000})
 		}
 	}
-	i, ok := p.Pick(Round(capacity, p.Held(0), 1000), cands)
+	i, ok := pick(p, Round(capacity, p.Held(0), 1000), cands)
 	if !ok {
 		return 0, false
 	}
@@ -133,7 +146,7 @@ func move(p *Pool, leaf int, du Units) {
 	}
 }
 
-func TestPickTies(t *testing.T) {
+func TestChooseTies(t *testing.T) {
 	tree, err := Build([]Spec{{Name: "A", Plan: DefaultPlan()}, {Name: "B", Plan: DefaultPlan()}, {Name: "C", Plan: DefaultPlan()}})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +157,7 @@ func TestPickTies(t *testing.T) {
 		p.SetWant(leaf, MaxAmount)
 	}
 	for round, want := range []int{1, 2, 3, 1} { // file order first, then whoever waited longest
-		i, _ := p.Pick(3000, all)
+		i, _ := pick(p, 3000, all)
 		if all[i].Leaf != want {
 			t.Fatalf("round %d: leaf %d, want %d", round, all[i].Leaf, want)
 		}
@@ -152,12 +165,10 @@ func TestPickTies(t *testing.T) {
 	}
 }
 
-func TestPickDoesNotAllocate(t *testing.T) {
+func TestChooseDoesNotAllocate(t *testing.T) {
 	for name, pool := range map[string]*Pool{"levels": threeLevels(), "flat": flat(1000)} {
-		cands := everyone(pool)
-		r := Units(2_000_000)
-		pull(pool, r, cands)
-		if n := testing.AllocsPerRun(200, func() { pull(pool, r, cands) }); n != 0 {
+		of, r := gather(pool, everyone(pool)), Units(2_000_000)
+		if n := testing.AllocsPerRun(200, func() { pull(pool, r, of) }); n != 0 {
 			t.Errorf("%s: %v allocations a pull", name, n)
 		}
 	}
@@ -174,9 +185,9 @@ func TestUngranted(t *testing.T) {
 		var of Contenders
 		for i := 1; i <= 3; i++ {
 			p.SetWant(i, 10_000)
-			p.Contend(&of, i, true)
+			of.Set(p, i, true)
 		}
-		leaf, _ := p.Choose(30_000, &of)
+		leaf, _ := of.Choose(p, 30_000)
 		return leaf
 	}
 	p.Granted(1)
