@@ -12,7 +12,7 @@
 //	D(leaf) = min(max, held + want)        D(node) = min(max, Σ D(children))
 //	O(leaf) = owned                        O(node) = max(owned, Σ O(children))
 //
-// A min is carried up the tree: what it asks of the pool beyond what is owned, the share above asks too, see floors.
+// What a min asks of the pool beyond what is owned, the share above asks too, see floors.
 //
 // # The solver: fill(node, R) splits R over the children
 //
@@ -28,47 +28,34 @@
 // Children of weight 0 come last in each of these, in tier order, equally. Then the same for every child with
 // what it got; the root starts with min(R, D).
 //
-// λ is exact: breakpoints low/w and top/w are sorted and the linear piece that holds the solution is solved;
-// there is no iteration, no division by w = 0 (weightless children share with 1 each) and no result that
-// depends on the order of children. Targets are float64 thousandths of a unit, right to far less than
-// Tolerance; a test compares them with rationals. Whole units for showing come from Pool.Slots.
+// λ is exact: breakpoints low/w and top/w are sorted and the linear piece that holds the solution is solved. No
+// iteration, no division by 0, no result that depends on the order of children. Targets are float64 thousandths of a
+// unit, right to far less than Tolerance. Whole units for showing come from Pool.Slots.
 //
-// # Admission: Admits, O(depth)
+// # Admission, memory, reclaim, aging
 //
-// max up the path, and lending and borrowing by quota, see loans; lend_to too. A refusal names node and rule. Where
-// nobody in the pool has lend, borrow or lend_to it asks max only, and none of this costs anything.
-//
-// # Memory, reclaim, aging
-//
-// A share with a half_life has its target shifted by what it missed or had too much, at its siblings' cost, see
-// memory; without one anywhere this costs nothing. Victims names the jobs that an active reclaim ends, with the
-// rules and why any mix of scopes comes to an end; the passive one waits for the ETA. Aging.Place is a job's place in the ready
-// order of its leaf. Tree.At gives the tree that windows make of it at a time.
+// Admits, O(depth): max up the path, then lending and borrowing by quota, see loans; a refusal names node and rule. A
+// share with a half_life has its target shifted by what it missed or had too much, see memory. Victims names the jobs
+// that an active reclaim ends; the passive one waits for the ETA. Aging.Place is a job's place in the ready order of its
+// leaf, Tree.At the tree that windows make of it. What nobody uses costs nothing.
 //
 // # Promised, and tested on random trees
 //
-//  1. With lend and borrow at their default, the children of a node get all of its target or all that they
-//     want; units that one child leaves go to its siblings before they go up a level.
+//  1. With lend and borrow at their default, the children of a node get all of its target or all that they want.
 //  2. A larger R never gives any share less; a larger weight never gives its share less.
 //  3. Choose equals the walk over a whole solve. It allocates nothing, and depends on nothing but the standing
 //     (held, want, order of grants) and its arguments.
 //  4. Unit jobs, everybody demanding: held − target < 1 at every node after every grant. Once R = C and every
-//     leaf has turned over, target − held < 1 at the nodes below the root, and < depth further down. It is not 1
-//     everywhere, as a walk from branch to branch gives a slot away that a leaf of the branch is a whole job short of;
-//     TestWalkCanLeaveALeafShort has the smallest case. A rule for the whole tree could keep to 1, at the cost of who
-//     is furthest below. For larger jobs read the size of the largest job in the node for 1.
+//     leaf has turned over, target − held < 1 at the nodes below the root, and < depth further down (why not 1:
+//     TestWalkCanLeaveALeafShort). For larger jobs read the size of the largest job in the node for 1.
 //  5. Whole targets add up at every level and are the exact ones rounded down or up.
-//  6. With limits, as long as there is all that is owned and no max below it: targets at R = C are admitted, and
-//     limits out of reach change no target. With less than is owned what serves demand goes first, in targets and in
-//     quotas, at every level: what shares own and use, then what branches own beyond their children, with min and tiers as
-//     in any pool, idle owners last. Quotas are those of C (SetCapacity) at every R, however little of the pool is in use.
-//     What is granted is within a unit of the target in small trees (of up to seven nodes, as they are drawn), whether there
-//     is all that is owned or not, where no max is below what is owned and no branch has idle units that some in it who want
-//     more may borrow and others may not; and within two in large ones where only leaves limit what they lend and there is all
-//     that is owned: quotas are in whole units. It has no such bound beyond that (seen: by some units in 3 of 100 drawn trees
-//     of up to 120 leaves, in 5 where there is less than is owned): demand that idle units of its branch could serve counts as
-//     served by them, but the pool comes first and may serve it again. The branch then leaves units that nobody's target has,
-//     and that admission gives to whoever may have them.
-//  7. Every share gets min(min, D) where, without limits of lending, R covers Σ of max(owned, min, the same of its children)
-//     over the shares at the top and no max is below it. Tree.Overcommits names where it is not so.
+//  6. With limits, as long as there is all that is owned and no max below it: targets at R = C are admitted, and limits out of
+//     reach change no target. With less than is owned, what serves demand goes first, in targets and in quotas: what shares own and
+//     use, then what branches own beyond their children, as in any pool, idle owners last. Quotas are those of C (SetCapacity) at
+//     every R. What is granted is within a unit of the target in drawn trees of up to seven nodes where no max is below what is
+//     owned and no branch has idle units that some in it may borrow and others not; within two in large ones where only leaves
+//     limit what they lend and there is all that is owned. There is no bound beyond that (some units in 3 to 5 of 100 trees of 120
+//     leaves): units that a branch leaves are nobody's target, and admission gives them to whoever may have them.
+//  7. Every share gets min(min, D) where, without limits of lending, R covers Σ of max(owned, min, the same of its
+//     children) over the shares at the top and no max is below it. Tree.Overcommits names where it is not so.
 package shares

@@ -13,7 +13,7 @@ type Ends struct {
 	Units     float64 // thousandths
 }
 
-// ETA is how long a node will wait for its target at R = c if nothing is reclaimed, from the ends of jobs; false if
+// ETA says how long each node will wait for its target at R = c if nothing is reclaimed, from the ends of jobs; false if
 // it never gets there at that rate. Ends are by leaf; those of the root (node 0) stand for leaves that have none
 // of their own, each with the part that it holds.
 //
@@ -25,12 +25,7 @@ type Ends struct {
 // in which the deficit's part of that share's jobs ends.
 //
 // A leaf whose target is less than one job holds a whole one or none, and its turn comes by other rules: see eta.next.
-func (p *Pool) ETA(c Units, node int, ends map[int]Ends) (wait time.Duration, ok bool) {
-	return p.ETAs(c, ends)(node)
-}
-
-// ETAs is ETA of one node after the other, for a caller that wants many: the targets are solved once.
-func (p *Pool) ETAs(c Units, ends map[int]Ends) func(node int) (wait time.Duration, ok bool) {
+func (p *Pool) ETA(c Units, ends map[int]Ends) func(node int) (wait time.Duration, ok bool) {
 	e := &eta{p: p, ends: ends, targets: p.Targets(c), free: max(0, float64(min(c, p.demand[0])-p.held[0])), known: map[[2]float64]answer{}}
 	return func(node int) (time.Duration, bool) {
 		a := e.of(node)
@@ -105,7 +100,7 @@ func (e *eta) fluid() answer {
 	for _, l := range e.p.tree.Leaves() {
 		if short := e.short(l); short > 0 {
 			deficits += short
-		} else if rate := e.p.freed(l, e.ends); rate > 0 && short < 0 {
+		} else if rate := e.freed(l); rate > 0 && short < 0 {
 			from = append(from, source{-short / rate, rate})
 		}
 	}
@@ -137,7 +132,7 @@ func (e *eta) next(short, job float64) answer {
 		case before > 0:
 			first += (n + 1) * size
 		default:
-			if r := e.p.freed(l, e.ends); r > 0 && n > 0 {
+			if r := e.freed(l); r > 0 && n > 0 {
 				from = append(from, source{n * size / r, r})
 				given, rate = given+n*size, rate+r*n*size/float64(max(1, e.p.Held(l)))
 			}
@@ -161,14 +156,15 @@ func (e *eta) next(short, job float64) answer {
 // source gives away rate thousandths a second for so many seconds.
 type source struct{ seconds, rate float64 }
 
-func (p *Pool) freed(leaf int, ends map[int]Ends) float64 {
-	if e, ok := ends[leaf]; ok {
-		return e.PerSecond * e.Units
+// freed is what a leaf's jobs give back, in thousandths a second.
+func (e *eta) freed(leaf int) float64 {
+	if own, ok := e.ends[leaf]; ok {
+		return own.PerSecond * own.Units
 	}
-	if p.held[0] <= 0 {
+	if e.p.held[0] <= 0 {
 		return 0
 	}
-	return ends[0].PerSecond * ends[0].Units * float64(p.Held(leaf)) / float64(p.held[0])
+	return e.ends[0].PerSecond * e.ends[0].Units * float64(e.p.Held(leaf)) / float64(e.p.held[0])
 }
 
 // drain is the time after which the sources have given so much.

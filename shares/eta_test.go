@@ -43,7 +43,7 @@ func TestETAOfLessThanAJob(t *testing.T) {
 			p.Hold(i+1, held*1000)
 			p.SetWant(i+1, MaxAmount)
 		}
-		got, ok := p.ETA(10_000, 2, c.ends)
+		got, ok := p.ETA(10_000, c.ends)(2)
 		if d := got - c.want; ok == c.never || ok && (d > time.Second || d < -time.Second) {
 			t.Errorf("%s: %v %v, want %v", c.name, got, ok, c.want)
 		}
@@ -68,7 +68,7 @@ func TestETAByTurns(t *testing.T) {
 			p.Hold(i+1, 1000)
 		}
 	}
-	got, ok := p.ETA(100_000, 1000, map[int]Ends{0: {PerSecond: 1, Units: 1000}})
+	got, ok := p.ETA(100_000, map[int]Ends{0: {PerSecond: 1, Units: 1000}})(1000)
 	if d := got - 900*time.Second; !ok || d > time.Second || d < -time.Second {
 		t.Errorf("%v %v, want 15m", got, ok)
 	}
@@ -101,7 +101,7 @@ func TestETA(t *testing.T) {
 			p.Hold(leaf, held*1000)
 			p.SetWant(leaf, MaxAmount)
 		}
-		got, ok := p.ETA(90_000, 3, c.ends)
+		got, ok := p.ETA(90_000, c.ends)(3)
 		if d := got - c.want; ok == c.never || d > time.Second || d < -time.Second {
 			t.Errorf("%s: %v %v, want %v", c.name, got, ok, c.want)
 		}

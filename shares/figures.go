@@ -29,21 +29,21 @@ type Figures struct {
 // to borrow.
 func (p *Pool) Figures(c Units) []Figures {
 	out := make([]Figures, len(p.nodeOf))
-	deserved := p.deserved(c)
-	quota := p.quotas(c)
+	deserved := deservedBy(p, c)
+	quota := quotasOf(p, c)
 	for seat, node := range p.nodeOf {
 		out[node].Deserved = deserved[node]
 		out[node].Owned = Units(p.owned[seat])
 		out[node].Own = min(p.held[seat], out[node].Owned)
 	}
 	for _, f := range p.families {
-		p.lending(&f, c, quota, out)
+		lending(p, &f, c, quota, out)
 	}
 	return out
 }
 
-// deserved are the targets at R = c with endless demand everywhere.
-func (p *Pool) deserved(c Units) []float64 {
+// deservedBy are the targets at R = c with endless demand everywhere.
+func deservedBy(p *Pool, c Units) []float64 {
 	full := NewPool(p.tree, p.name)
 	for _, leaf := range p.tree.Leaves() {
 		full.SetWant(leaf, MaxAmount)
@@ -51,8 +51,8 @@ func (p *Pool) deserved(c Units) []float64 {
 	return full.Targets(c)
 }
 
-// quotas at R = c, by seat.
-func (p *Pool) quotas(c Units) []float64 {
+// quotasOf are the quotas at R = c, by seat.
+func quotasOf(p *Pool, c Units) []float64 {
 	l := p.limits
 	if l == nil {
 		l = limitsOf(p)
@@ -64,7 +64,7 @@ func (p *Pool) quotas(c Units) []float64 {
 }
 
 // lending fills in what the children of a family lend to each other.
-func (p *Pool) lending(f *family, c Units, quota []float64, out []Figures) {
+func lending(p *Pool, f *family, c Units, quota []float64, out []Figures) {
 	up := p.parent[f.lo]
 	has := float64(max(p.held[up], Units(p.owned[up])))
 	if up == 0 {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/divvyhq/divvy/shares/when"
 )
 
 // Plan is what a site says about one share. The YAML and JSON keys are those of sharing.md §3; amounts are
@@ -53,7 +55,7 @@ type Aging struct {
 
 // Window overrides figures of a plan at times; nil fields keep the base.
 type Window struct {
-	When   string   `json:"when" yaml:"when" doc:"Such as Mon-Fri 08:00-18:00 Europe/Zurich; see ParseWhen."`
+	When   string   `json:"when" yaml:"when" doc:"Days, hours and zone, such as Mon-Fri 08:00-18:00 Europe/Zurich."`
 	Weight *float64 `json:"weight,omitempty" yaml:"weight"`
 	Tier   *int     `json:"tier,omitempty" yaml:"tier"`
 	Owned  *Amount  `json:"owned,omitempty" yaml:"owned"`
@@ -78,8 +80,8 @@ func (p *Plan) UnmarshalJSON(b []byte) error {
 // At is the plan in force at t: that of the first window that t falls into, else p itself.
 func (p Plan) At(t time.Time) Plan {
 	for _, w := range p.Windows {
-		when, err := ParseWhen(w.When)
-		if err == nil && when.Contains(t) {
+		span, err := when.Parse(w.When)
+		if err == nil && span.Contains(t) {
 			return w.over(p)
 		}
 	}
@@ -93,6 +95,23 @@ func (t *Tree) At(now time.Time) *Tree {
 		out.Nodes[i].Plan = out.Nodes[i].Plan.At(now)
 	}
 	return out
+}
+
+// NextChange is the first moment after t at which other plans come into force than at t; false if none ever does.
+// Clocks that are set forward or back are part of it.
+func (t *Tree) NextChange(now time.Time) (next time.Time, ok bool) {
+	for i := range t.Nodes {
+		for _, w := range t.Nodes[i].Plan.Windows {
+			span, err := when.Parse(w.When)
+			if err != nil {
+				continue
+			}
+			if at, changes := span.Next(now); changes && (!ok || at.Before(next)) {
+				next, ok = at, true
+			}
+		}
+	}
+	return next, ok
 }
 
 func (w Window) over(p Plan) Plan {
@@ -211,7 +230,7 @@ func (a *Aging) check(report func(field, format string, args ...any)) {
 
 func (w Window) check(i int, base Plan, report func(field, format string, args ...any)) {
 	prefix := windowField(i)
-	if _, err := ParseWhen(w.When); err != nil {
+	if _, err := when.Parse(w.When); err != nil {
 		report(prefix+"when", "%v", err)
 	}
 	changed := w

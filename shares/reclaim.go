@@ -86,7 +86,7 @@ func (t *Tree) ReclaimOf(i int) *Reclaim {
 // next, so each gives back what it got.) Leaves compared with leaves are one family, on which pulls by the tree do
 // not count, because claimers are given the units. Mixed with other scopes they only take what the tree allows too.
 func (p *Pool) Victims(c Units, ask Ask, jobs []Running, now time.Time) []Running {
-	r := p.reclaiming(c, ask)
+	r := newReclaiming(p, c, ask)
 	short := min(float64(ask.Units), r.shortage(ask.Leaf)) + Tolerance
 	if ask.Job <= 0 || short < float64(ask.Job) {
 		return nil
@@ -129,7 +129,7 @@ type reclaiming struct {
 	leaves []int             // with such jobs, in the order of the file
 }
 
-func (p *Pool) reclaiming(c Units, ask Ask) *reclaiming {
+func newReclaiming(p *Pool, c Units, ask Ask) *reclaiming {
 	r := &reclaiming{Pool: p, at: c, ask: ask, held: make([]Units, len(p.tree.Nodes))}
 	r.start()
 	if ask.Terms.Scope != scopeLeaf {

@@ -171,40 +171,6 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-func TestWhen(t *testing.T) {
-	for _, c := range []struct {
-		when, at string
-		want     bool
-	}{
-		{"Mon-Fri 08:00-18:00 Europe/Zurich", "2026-11-20T07:00:00Z", true}, // Friday, 08:00 in winter
-		{"Mon-Fri 08:00-18:00 Europe/Zurich", "2026-11-20T06:59:00Z", false},
-		{"Mon-Fri 08:00-18:00 Europe/Zurich", "2026-11-20T17:00:00Z", false}, // 18:00: the end is outside
-		{"Mon-Fri 08:00-18:00 Europe/Zurich", "2026-07-17T06:00:00Z", true},  // 08:00 in summer
-		{"Mon-Fri 08:00-18:00 Europe/Zurich", "2026-11-21T10:00:00Z", false}, // Saturday
-		{"Sat,Sun", "2026-11-21T23:59:59Z", true},
-		{"Fri 22:00-06:00", "2026-11-21T05:59:00Z", true}, // the night of Friday ends on Saturday
-		{"Fri 22:00-06:00", "2026-11-20T05:59:00Z", false},
-		{"Fri-Mon", "2026-11-22T12:00:00Z", true},
-		{"00:00-24:00 Asia/Tokyo", "2026-11-22T12:00:00Z", true},
-		{"sun", "2026-11-22T12:00:00Z", true},
-	} {
-		at, err := time.Parse(time.RFC3339, c.at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := ParseWhen(c.when)
-		if err != nil || w.Contains(at) != c.want {
-			t.Errorf("%q at %s: %v %v", c.when, c.at, w.Contains(at), err)
-		}
-	}
-	for _, bad := range []string{"", "Mon-Fry", "25:00-26:00", "08:00", "08:00-08:00", "Mon 08:00-18:60", "Mon 08:00-09:00 Nowhere/Land",
-		"Mon 08:00-09:00 UTC UTC", "Local", "24:00-06:00", "8:0-9:0"} {
-		if _, err := ParseWhen(bad); err == nil {
-			t.Errorf("%q is taken", bad)
-		}
-	}
-}
-
 func TestPlanAt(t *testing.T) {
 	p := fullPlan()
 	monday := time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)

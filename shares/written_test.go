@@ -3,6 +3,8 @@ package shares
 import (
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/shares/when"
 )
 
 // What people write as a time, a rate, an amount or a weekly span is refused with what they wrote, or means the same when it
@@ -33,7 +35,7 @@ func FuzzWritten(f *testing.F) {
 				t.Errorf("units %q: %d, then %d, %v", s, u, again, err)
 			}
 		}
-		if w, err := ParseWhen(s); err == nil {
+		if w, err := when.Parse(s); err == nil {
 			// A span that was accepted holds sometime in a week, hour by quarter of an hour, and not always unless all is.
 			at, holds := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), 0
 			for range 7 * 24 * 60 {

@@ -159,7 +159,7 @@ func (l *look) flowOf(p *pool) *flow {
 	}
 	users := l.View.Users(l.subject.Share, p.name)
 	f.part *= userPart(users, userParts(users, targets[l.leaf]), l.subject.User)
-	if wait, ok := p.Book.ETA(p.round, l.leaf, l.byLeaf(p.name)); ok {
+	if wait, ok := p.Book.ETA(p.round, l.byLeaf(p.name))(l.leaf); ok {
 		seconds := wait.Seconds()
 		f.atTarget = &seconds
 	}

@@ -86,7 +86,7 @@ func (p *pool) addFigures() {
 
 // addWaits fills in how long shares wait for their targets (shares.Pool.ETA).
 func (p *pool) addWaits(ends map[int]shares.Ends) {
-	wait := p.Book.ETAs(p.round, ends)
+	wait := p.Book.ETA(p.round, ends)
 	for i := range p.Shares {
 		if w, ok := wait(i + 1); ok { // the root is no share
 			seconds := w.Seconds()

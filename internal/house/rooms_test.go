@@ -46,7 +46,6 @@ var offenders = map[string]int{
 	"lines api/panda":                        6553,
 	"lines cmd/divvy-bench/suite":            7301,
 	"lines generator":                        9558,
-	"lines shares":                           4240,
 	"methods api.server":                     93,
 	"methods api/client.Client":              82,
 	"methods api/panda.server":               102,
@@ -56,7 +55,6 @@ var offenders = map[string]int{
 	"methods cmd/divvy/serve.Daemon":         40,
 	"methods generator.Generator":            83,
 	"methods generator.Spec":                 31,
-	"methods shares.Pool":                    46,
 }
 
 // slack is how far below its figure an offender may be before the list must say so: not each line less is an edit of it.

@@ -47,7 +47,7 @@ func (s solution) way(ends map[shares.ShareID]shares.Ends) Way {
 		if s.targets[leaf]-float64(s.pool.Held(leaf)) <= shares.Tolerance {
 			continue
 		}
-		wait, ok := s.pool.ETA(s.round, leaf, byNode)
+		wait, ok := s.pool.ETA(s.round, byNode)(leaf)
 		if !ok {
 			w.ETA = "unknown: no job has ended in the last 5 minutes"
 			return w

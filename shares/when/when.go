@@ -1,4 +1,6 @@
-package shares
+// Package when says when a plan is in force: weekly spans of time in a zone, such as Mon-Fri 08:00-18:00 Europe/Zurich.
+// Values in, values out: the caller says what time it is.
+package when
 
 import (
 	"fmt"
@@ -8,8 +10,8 @@ import (
 	_ "time/tzdata" // a zone means the same on a host without a zone database
 )
 
-// When is a weekly span of time in a zone.
-type When struct {
+// Span is a weekly span of time in a zone.
+type Span struct {
 	days     [7]bool // by time.Weekday
 	from, to int     // minutes of the day; to ≤ from wraps past midnight into the day after
 	zone     *time.Location
@@ -17,16 +19,16 @@ type When struct {
 
 var weekdays = map[string]int{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
 
-// ParseWhen reads "[days] [HH:MM-HH:MM] [zone]". Days are names and spans of names joined by commas
+// Parse reads "[days] [HH:MM-HH:MM] [zone]". Days are names and spans of names joined by commas
 // (Mon-Fri, Sat,Sun; absent = every day), hours default to the whole day and belong to the day on which they
 // begin (Fri 22:00-06:00 ends on Saturday), the zone is a name of the IANA database, by default UTC.
 // Hours are those that the clock on the wall shows: on a day of change a span may be an hour longer or
 // shorter.
-func ParseWhen(s string) (When, error) {
-	w := When{to: 24 * 60, zone: time.UTC, days: [7]bool{true, true, true, true, true, true, true}}
+func Parse(s string) (Span, error) {
+	w := Span{to: 24 * 60, zone: time.UTC, days: [7]bool{true, true, true, true, true, true, true}}
 	parts := strings.Fields(s)
 	if len(parts) == 0 {
-		return When{}, fmt.Errorf("is empty: give days and hours such as %q", "Mon-Fri 08:00-18:00 Europe/Zurich")
+		return Span{}, fmt.Errorf("is empty: give days and hours such as %q", "Mon-Fri 08:00-18:00 Europe/Zurich")
 	}
 	if days, ok := parseDays(parts[0]); ok {
 		w.days, parts = days, parts[1:]
@@ -34,25 +36,25 @@ func ParseWhen(s string) (When, error) {
 	if len(parts) > 0 && strings.Contains(parts[0], ":") {
 		var err error
 		if w.from, w.to, err = parseHours(parts[0]); err != nil {
-			return When{}, err
+			return Span{}, err
 		}
 		parts = parts[1:]
 	}
 	if len(parts) > 0 {
 		zone, err := time.LoadLocation(parts[0])
 		if err != nil || parts[0] == "Local" {
-			return When{}, fmt.Errorf("%q: %q is neither days, hours nor a time zone", s, parts[0])
+			return Span{}, fmt.Errorf("%q: %q is neither days, hours nor a time zone", s, parts[0])
 		}
 		w.zone, parts = zone, parts[1:]
 	}
 	if len(parts) > 0 {
-		return When{}, fmt.Errorf("%q: %q is too much; write days, hours, zone", s, parts[0])
+		return Span{}, fmt.Errorf("%q: %q is too much; write days, hours, zone", s, parts[0])
 	}
 	return w, nil
 }
 
 // Contains says whether t falls into the span; its beginning belongs to it, its end does not.
-func (w When) Contains(t time.Time) bool {
+func (w Span) Contains(t time.Time) bool {
 	t = t.In(w.zone)
 	minute, day := t.Hour()*60+t.Minute(), int(t.Weekday())
 	if w.from < w.to {
@@ -100,4 +102,42 @@ func parseMinute(s string) (int, bool) {
 		return 0, false
 	}
 	return int(h*60 + m), true
+}
+
+// Next is the first moment after t at which the span begins or ends; false for one that has no end.
+func (w Span) Next(t time.Time) (next time.Time, ok bool) {
+	in := w.Contains(t)
+	for _, at := range w.edges(t) {
+		if at.After(t) && (!ok || at.Before(next)) && w.Contains(at) != in {
+			next, ok = at, true
+		}
+	}
+	return next, ok
+}
+
+// edges are the moments of the week to come at which the span may begin or end: its hours on each day, by every
+// offset from UTC that the zone has meanwhile, and the moments at which that offset changes.
+func (w Span) edges(t time.Time) (list []time.Time) {
+	const days = 9
+	offsets := map[int]bool{}
+	for at, end := t, t.AddDate(0, 0, days); ; {
+		_, offset := at.In(w.zone).Zone()
+		offsets[offset] = true
+		_, change := at.In(w.zone).ZoneBounds()
+		if change.IsZero() || change.After(end) {
+			break
+		}
+		list = append(list, change)
+		at = change
+	}
+	local := t.In(w.zone)
+	for d := -1; d < days; d++ {
+		for _, minute := range []int{w.from, w.to} {
+			wall := time.Date(local.Year(), local.Month(), local.Day()+d, 0, minute, 0, 0, time.UTC)
+			for offset := range offsets {
+				list = append(list, wall.Add(-time.Duration(offset)*time.Second))
+			}
+		}
+	}
+	return list
 }
