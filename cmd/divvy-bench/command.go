@@ -196,8 +196,8 @@ const longLease = 12 * time.Hour
 func benchDaemon(log *slog.Logger, pprof string, lease time.Duration) func(context.Context, string) (suite.Served, error) {
 	return func(ctx context.Context, dsn string) (suite.Served, error) {
 		cfg := config.Defaults()
-		cfg.Database, cfg.Listen, cfg.Pprof = dsn, "127.0.0.1:0", pprof
-		cfg.LeaseFirst, cfg.LeaseTTL, cfg.LeaseRenew = lease, lease, min(lease/3, cfg.LeaseRenew)
+		cfg.Database.DSN, cfg.Listen, cfg.Pprof = dsn, "127.0.0.1:0", pprof
+		cfg.Lease.First, cfg.Lease.TTL, cfg.Lease.Renew = lease, lease, min(lease/3, cfg.Lease.Renew)
 		d := serve.New(cfg, log)
 		if err := d.Start(ctx); err != nil {
 			return suite.Served{}, err

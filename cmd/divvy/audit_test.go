@@ -89,7 +89,7 @@ func changes(t *testing.T, cl *client.Client) (want []string) {
 
 // The audit has each change that somebody made, once, with before and after, and nothing else.
 func TestEveryChangeIsAudited(t *testing.T) {
-	d, _ := launch(t, func(c *config.Config) { c.TokenFile = servetest.File(t, "0123456789abcdef0123\n") })
+	d, _ := launch(t, func(c *config.Config) { c.Access.TokenFile = servetest.File(t, "0123456789abcdef0123\n") })
 	cl, err := client.New(client.Config{URL: d.URL(), Token: "0123456789abcdef0123"})
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 // The doctor beside a daemon: what it finds, and its exit code. What it cannot repair stays as it is.
 func TestDoctor(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	_, cl := launch(t, func(c *config.Config) { c.Database = dsn })
+	_, cl := launch(t, func(c *config.Config) { c.Database.DSN = dsn })
 	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestDoctorAsksByTLS(t *testing.T) {
 	daemon.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	daemon.StartTLS()
 	defer daemon.Close()
-	clock, err := tools.DaemonClock(config.Config{TLSCA: ca.PEM})
+	clock, err := tools.DaemonClock(config.Config{Access: config.Access{TLS: config.TLS{CA: ca.PEM}}})
 	if err != nil {
 		t.Fatal(err)
 	}

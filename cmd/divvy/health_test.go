@@ -15,7 +15,7 @@ import (
 
 // Health says by its exit code what probes would say, and needs no token for it: one that is not ready lives all the same.
 func TestHealth(t *testing.T) {
-	d, _ := launch(t, func(c *config.Config) { c.TokenFile = servetest.File(t, "token-of-the-file-0123456789") })
+	d, _ := launch(t, func(c *config.Config) { c.Access.TokenFile = servetest.File(t, "token-of-the-file-0123456789") })
 	t.Setenv("DIVVY_TOKEN_FILE", "/nowhere/token")
 	if o := divvy(t, "health", "--server", d.URL()); o.code != fail.OK || o.out != "ready\n" {
 		t.Errorf("%+v", o)

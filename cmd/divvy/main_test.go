@@ -42,7 +42,7 @@ func launch(t testing.TB, change func(*config.Config)) (*tested, *client.Client)
 	cfg := servetest.Config(t, change)
 	d := serve.New(cfg, servetest.Log(t))
 	cl := servetest.Start(t, d, client.Config{Stay: true})
-	pool, err := pgxpool.New(t.Context(), cfg.Database)
+	pool, err := pgxpool.New(t.Context(), cfg.Database.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestTokenFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("0123456789abcdef0123\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, cl := launch(t, func(c *config.Config) { c.TokenFile = file })
+	d, cl := launch(t, func(c *config.Config) { c.Access.TokenFile = file })
 	if _, err := cl.Shares(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("without a token: %v", err)
 	}

@@ -44,7 +44,7 @@ func TestMigrateFromAnOldDatabase(t *testing.T) {
 	if o := divvy(t, "migrate", "import", file, "--database", to); o.code != fail.Failed || !strings.Contains(o.err, "as this one has a site") {
 		t.Errorf("a second time: %+v", o)
 	}
-	d, cl := launch(t, func(c *config.Config) { c.Database, c.Site = to, "" })
+	d, cl := launch(t, func(c *config.Config) { c.Database.DSN, c.Site = to, "" })
 	ask := func(args ...string) string {
 		t.Helper()
 		o := divvy(t, append(args, "--server", d.URL())...)

@@ -112,7 +112,7 @@ func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 	cfg := f.Config
 	cfg.Client, cfg.Payload.Guard, cfg.Payload.Alone = cl, []string{self, "pilot", "--guard"}, true
 	cfg.WalltimeS = int64(f.walltime / time.Second)
-	cfg.Log = config.NewLog(c.Err, config.Config{LogFormat: f.logFormat, LogLevel: f.logLevel}).Logger()
+	cfg.Log = config.NewLog(c.Err, config.Config{Log: config.Log{Format: f.logFormat, Level: f.logLevel}}).Logger()
 	kill, quit := secondSignal(cfg.Log)
 	defer quit()
 	cfg.Kill = kill

@@ -20,7 +20,7 @@ import (
 // The server refuses what a replay would write, and says whose the connections are.
 func TestReplayOnlyReads(t *testing.T) {
 	cfg := config.Defaults()
-	cfg.Database = pgtest.DSN(t)
+	cfg.Database.DSN = pgtest.DSN(t)
 	c := &cli.CLI{Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
 	err := tools.WithRecords(t.Context(), c, cfg, func(ctx context.Context, db *pgxpool.Pool) error {
 		var name string

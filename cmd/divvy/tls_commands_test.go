@@ -19,7 +19,7 @@ func TestCommandsWithTLS(t *testing.T) {
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("ops")...)
 	d, _ := launch(t, func(c *config.Config) {
-		c.TLSCert, c.TLSKey, c.TLSClientCA, c.TLSRoles = cert, key, ca.PEM, servetest.File(t, `"/DC=org/DC=grid/CN=ops" operator`)
+		c.Access.TLS.Cert, c.Access.TLS.Key, c.Access.TLS.ClientCA, c.Access.TLS.Roles = cert, key, ca.PEM, servetest.File(t, `"/DC=org/DC=grid/CN=ops" operator`)
 	})
 	for _, c := range []struct {
 		args []string

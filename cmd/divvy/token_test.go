@@ -28,7 +28,7 @@ func TestTokensOfADaemon(t *testing.T) {
 	if err := os.WriteFile(file, []byte(made.out), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, nobody := launch(t, func(c *config.Config) { c.Database, c.RequireToken = dsn, true })
+	d, nobody := launch(t, func(c *config.Config) { c.Database.DSN, c.Access.RequireToken = dsn, true })
 	if _, err := nobody.Shares(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("without a token: %v", err)
 	}
@@ -119,8 +119,8 @@ func TestOpenBeyondLoopbackIsRefused(t *testing.T) {
 		change func(*config.Config)
 		ok     bool
 	}{
-		{func(*config.Config) {}, false}, {func(c *config.Config) { c.Insecure = true }, true}, {func(c *config.Config) { c.RequireToken = true }, true},
-		{func(c *config.Config) { c.TokenFile = "x" }, true}, {func(c *config.Config) { c.Listen = "127.0.0.1:0" }, true}, {func(c *config.Config) { c.Listen = ":8470" }, false},
+		{func(*config.Config) {}, false}, {func(c *config.Config) { c.Access.Insecure = true }, true}, {func(c *config.Config) { c.Access.RequireToken = true }, true},
+		{func(c *config.Config) { c.Access.TokenFile = "x" }, true}, {func(c *config.Config) { c.Listen = "127.0.0.1:0" }, true}, {func(c *config.Config) { c.Listen = ":8470" }, false},
 		{func(c *config.Config) { c.Listen = "[::]:8470" }, false},
 	} {
 		cfg := config.Defaults()

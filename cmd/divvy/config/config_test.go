@@ -67,10 +67,10 @@ func TestConfigPrecedence(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Defaults()
-	want.Generators = 5     // flag
-	want.Insecure = true    // flag without a value
-	want.Sample = 4e9       // environment
-	want.LogLevel = "debug" // file
+	want.Generators = 5         // flag
+	want.Access.Insecure = true // flag without a value
+	want.Sample = 4e9           // environment
+	want.Log.Level = "debug"    // file
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -63,7 +63,7 @@ func FuzzHidePassword(f *testing.F) {
 
 func TestPrintConfigShowsNoPassword(t *testing.T) {
 	c := Defaults()
-	c.Database, c.DatabaseDirect = "postgres://u@h/x?password=PWPW", "host=h password='a PWPW' sslpassword = PWPW"
+	c.Database.DSN, c.Database.Direct = "postgres://u@h/x?password=PWPW", "host=h password='a PWPW' sslpassword = PWPW"
 	var b bytes.Buffer
 	if err := Print(&b, c); err != nil || strings.Contains(b.String(), "PWPW") || !strings.Contains(b.String(), "database: postgres://u@h/x?password=xxxxx\n") {
 		t.Errorf("%v\n%s", err, b.String())

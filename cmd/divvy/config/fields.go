@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,27 +11,51 @@ import (
 
 // field is one key of the configuration.
 type field struct {
-	key string // as in divvy.yml
-	doc string
-	at  int // index in the struct
+	key, doc   string // the key as in divvy.yml
+	def, least string // as they would be written there; "" = the zero value, any
+	at         []int  // index in the struct
 }
 
 func (f field) env() string  { return "DIVVY_" + strings.ToUpper(f.key) }
 func (f field) flag() string { return strings.ReplaceAll(f.key, "_", "-") }
 
-// fields lists the keys in the order of the struct.
-func fields() []field {
-	t := reflect.TypeFor[Config]()
-	fs := make([]field, t.NumField())
-	for i := range fs {
-		fs[i] = field{key: t.Field(i).Tag.Get("yaml"), doc: t.Field(i).Tag.Get("doc"), at: i}
+// fields lists the keys in the order of the struct and of those in it.
+func fields() (fs []field) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
+		fs = append(fs, fieldsOf(f, nil)...)
 	}
 	return fs
 }
 
+func fieldsOf(f reflect.StructField, in []int) (fs []field) {
+	at := append(slices.Clone(in), f.Index...)
+	if key, ok := f.Tag.Lookup("yaml"); ok {
+		return []field{{key: key, doc: f.Tag.Get("doc"), def: f.Tag.Get("default"), least: f.Tag.Get("least"), at: at}}
+	}
+	for i := range f.Type.NumField() {
+		fs = append(fs, fieldsOf(f.Type.Field(i), at)...)
+	}
+	return fs
+}
+
+// check says whether the value is below the least.
+func (f field) check(c Config) error {
+	if f.least == "" {
+		return nil
+	}
+	var least Config
+	if err := f.set(&least, f.least); err != nil {
+		return err
+	}
+	if v := reflect.ValueOf(c).FieldByIndex(f.at); v.Int() < reflect.ValueOf(least).FieldByIndex(f.at).Int() {
+		return fmt.Errorf("%s: %v is less than %s", f.key, v.Interface(), f.least)
+	}
+	return nil
+}
+
 // set parses s into the field of c.
 func (f field) set(c *Config, s string) error {
-	v := reflect.ValueOf(c).Elem().Field(f.at)
+	v := reflect.ValueOf(c).Elem().FieldByIndex(f.at)
 	switch v.Interface().(type) {
 	case string:
 		v.SetString(s)
@@ -60,7 +85,7 @@ func (f field) set(c *Config, s string) error {
 
 // get is the value as it would be written in divvy.yml.
 func (f field) get(c Config) string {
-	switch v := reflect.ValueOf(c).Field(f.at).Interface().(type) {
+	switch v := reflect.ValueOf(c).FieldByIndex(f.at).Interface().(type) {
 	case time.Duration:
 		return ShortDuration(v)
 	default:
@@ -70,7 +95,7 @@ func (f field) get(c Config) string {
 
 // kind names the type for people.
 func (f field) kind() string {
-	switch reflect.ValueOf(Config{}).Field(f.at).Interface().(type) {
+	switch reflect.ValueOf(Config{}).FieldByIndex(f.at).Interface().(type) {
 	case int:
 		return "number"
 	case bool:

@@ -36,7 +36,7 @@ func FuzzConfig(f *testing.F) {
 		if err := Print(&written, c); err != nil {
 			t.Fatal(err)
 		}
-		c.Database, c.DatabaseDirect = HidePassword(c.Database), HidePassword(c.DatabaseDirect)
+		c.Database.DSN, c.Database.Direct = HidePassword(c.Database.DSN), HidePassword(c.Database.Direct)
 		again := Defaults()
 		if err := again.decode("divvy.yml", written.Bytes()); err != nil {
 			t.Fatalf("written as %s: %v", written.Bytes(), err)

@@ -13,7 +13,7 @@ import (
 
 // Print writes c as a divvy.yml that says the same. Passwords in a DSN are not shown.
 func Print(w io.Writer, c Config) error {
-	c.Database, c.DatabaseDirect = HidePassword(c.Database), HidePassword(c.DatabaseDirect)
+	c.Database.DSN, c.Database.Direct = HidePassword(c.Database.DSN), HidePassword(c.Database.Direct)
 	top := &yaml.Node{Kind: yaml.MappingNode}
 	for _, f := range fields() {
 		v := &yaml.Node{Kind: yaml.ScalarNode, Value: f.get(c)}
@@ -72,9 +72,9 @@ The private PostgreSQL looks for its binaries in ` + "`DIVVY_PGBIN`" + `, ` + "`
 
 // NewLog logs to w as c says. The password of a DSN never comes out.
 func NewLog(w io.Writer, c Config) *logs.Log {
-	level, _ := logs.ParseLevel(c.LogLevel)
+	level, _ := logs.ParseLevel(c.Log.Level)
 	var secrets []string
-	for _, dsn := range []string{c.Database, c.DatabaseDirect} {
+	for _, dsn := range []string{c.Database.DSN, c.Database.Direct} {
 		if dsn == "" || dsn == "auto" {
 			continue
 		}
@@ -82,5 +82,5 @@ func NewLog(w io.Writer, c Config) *logs.Log {
 			secrets = append(secrets, parsed.Password)
 		}
 	}
-	return logs.New(logs.Config{To: w, JSON: c.LogFormat == "json", Levels: logs.NewLevels(level), PerSecond: c.LogPerSecond, Secrets: secrets})
+	return logs.New(logs.Config{To: w, JSON: c.Log.Format == "json", Levels: logs.NewLevels(level), PerSecond: c.Log.PerSecond, Secrets: secrets})
 }

@@ -8,19 +8,19 @@ import (
 )
 
 // Trust is what certificates of other daemons must be, as daemons and divvy doctor ask for it.
-func (c Config) Trust() (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.TLSPeerName}
-	if c.TLSCA == "" {
-		return t, nil
+func (t TLS) Trust() (*tls.Config, error) {
+	trust := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.PeerName}
+	if t.CA == "" {
+		return trust, nil
 	}
 	var err error
-	if t.RootCAs, err = keys.ReadCAs(c.TLSCA); err != nil {
+	if trust.RootCAs, err = keys.ReadCAs(t.CA); err != nil {
 		return nil, fmt.Errorf("tls_ca: %w", err)
 	}
-	return t, nil
+	return trust, nil
 }
 
 // FreshTrust is Trust that follows the files of tls_ca.
-func (c Config) FreshTrust() *keys.Fresh[*tls.Config] {
-	return &keys.Fresh[*tls.Config]{Name: "tls_ca", Read: c.Trust, Files: func() []string { return keys.FilesOf(c.TLSCA) }}
+func (t TLS) FreshTrust() *keys.Fresh[*tls.Config] {
+	return &keys.Fresh[*tls.Config]{Name: "tls_ca", Read: t.Trust, Files: func() []string { return keys.FilesOf(t.CA) }}
 }

@@ -21,8 +21,8 @@ type Reaching = func(ctx context.Context, c *cli.CLI, cfg config.Config, do func
 // Reach starts the private cluster for that time if need be. It makes none: who looks at a site, or steers it, means
 // one that is there.
 func Reach(ctx context.Context, c *cli.CLI, cfg config.Config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) error {
-	if cfg.Database == "auto" && !pg.HasCluster(cfg.StateDir) {
-		return fail.Hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.StateDir),
+	if cfg.Database.DSN == "auto" && !pg.HasCluster(cfg.Database.StateDir) {
+		return fail.Hintf(fmt.Errorf("there is no private PostgreSQL in %s", cfg.Database.StateDir),
 			"Say --database, --state-dir or --config as the daemon has them; the first start of a daemon makes a private PostgreSQL.")
 	}
 	return ReachNew(ctx, c, cfg, do, opts...)
@@ -30,7 +30,7 @@ func Reach(ctx context.Context, c *cli.CLI, cfg config.Config, do func(context.C
 
 // ReachNew makes the private cluster too, where there is none.
 func ReachNew(ctx context.Context, c *cli.CLI, cfg config.Config, do func(context.Context, *pgxpool.Pool) error, opts ...pg.Option) (err error) {
-	cfg.LogLevel = "warn" // the result is what was asked for, not how the server was reached
+	cfg.Log.Level = "warn" // the result is what was asked for, not how the server was reached
 	db, err := serve.OpenDatabase(ctx, cfg, false, config.NewLog(c.Err, cfg).Logger())
 	if err != nil {
 		return err

@@ -30,12 +30,12 @@ func (d *Daemon) openAccess(ctx context.Context) error {
 	}
 	d.outside = &keys.Fresh[*access.Outside]{Name: "issuers and roles of certificates", Log: d.log, Read: d.readOutside,
 		Files: func() []string {
-			return slices.DeleteFunc([]string{d.cfg.TLSRoles, d.cfg.Issuers}, func(f string) bool { return f == "" })
+			return slices.DeleteFunc([]string{d.cfg.Access.TLS.Roles, d.cfg.Access.Issuers}, func(f string) bool { return f == "" })
 		}}
 	if err := d.outside.First(); err != nil {
 		return err
 	}
-	if d.cfg.Closed() {
+	if d.cfg.Access.Closed() {
 		return nil
 	}
 	if local, err := config.Loopback(d.cfg.Listen); err == nil && !local {
@@ -48,14 +48,14 @@ func (d *Daemon) openAccess(ctx context.Context) error {
 func (d *Daemon) readOutside() (*access.Outside, error) {
 	o := &access.Outside{}
 	return o, errors.Join(
-		readCredentials("tls_roles", d.cfg.TLSRoles, access.ReadCertificates, &o.Certificates),
-		readCredentials("issuers", d.cfg.Issuers, access.ReadIssuers(d.log), &o.Issuers),
+		readCredentials("tls_roles", d.cfg.Access.TLS.Roles, access.ReadCertificates, &o.Certificates),
+		readCredentials("issuers", d.cfg.Access.Issuers, access.ReadIssuers(d.log), &o.Issuers),
 	)
 }
 
 // credentials are those that others have made; nil where no file names any.
 func (d *Daemon) credentials() func() *access.Outside {
-	if d.cfg.TLSRoles == "" && d.cfg.Issuers == "" {
+	if d.cfg.Access.TLS.Roles == "" && d.cfg.Access.Issuers == "" {
 		return nil
 	}
 	return d.outside.Get
@@ -75,10 +75,10 @@ func withTLS(key string, l net.Listener, files keys.TLSFiles) (net.Listener, err
 
 // fileTokens are those of token_file; their texts are kept out of the log.
 func (d *Daemon) fileTokens() ([]api.Token, error) {
-	if d.cfg.TokenFile == "" {
+	if d.cfg.Access.TokenFile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(d.cfg.TokenFile)
+	text, err := os.ReadFile(d.cfg.Access.TokenFile)
 	if err != nil {
 		return nil, fmt.Errorf("token file: %w", err)
 	}
@@ -92,5 +92,5 @@ func (d *Daemon) fileTokens() ([]api.Token, error) {
 
 // purgeAudit drops what is older than keep_audit.
 func (d *Daemon) purgeAudit(ctx context.Context) (int, error) {
-	return d.tokens.PurgeAudit(ctx, d.cfg.KeepAudit)
+	return d.tokens.PurgeAudit(ctx, d.cfg.Keep.Audit)
 }

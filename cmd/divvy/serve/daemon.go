@@ -94,7 +94,7 @@ func (d *Daemon) Start(ctx context.Context) error {
 		}
 	}
 	d.watchLead()
-	d.log.Info("serving", "url", d.URL(), "database", d.db.name(d.cfg.Database), "generators", d.cfg.Generators)
+	d.log.Info("serving", "url", d.URL(), "database", d.db.name(d.cfg.Database.DSN), "generators", d.cfg.Generators)
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (d *Daemon) Start(ctx context.Context) error {
 func (d *Daemon) Addr() string { return d.ports.api.Addr().String() }
 
 // URL is Addr for a client on this host.
-func (d *Daemon) URL() string { return urlOf(d.cfg.TLSCert != "", d.ports.api.Addr()) }
+func (d *Daemon) URL() string { return urlOf(d.cfg.Access.TLS.Cert != "", d.ports.api.Addr()) }
 
 // Failed gets an error when the daemon cannot go on by itself.
 func (d *Daemon) Failed() <-chan error { return d.life.failed }
@@ -120,7 +120,7 @@ func (d *Daemon) openDatabase(ctx context.Context) (err error) {
 }
 
 func (d *Daemon) openPool(ctx context.Context) (err error) {
-	if d.pool, err = d.db.pool(ctx, pg.MaxConns(int32(d.cfg.Connections)), pg.Observed(d.watch.sql, d.watch.tracing != nil)); err != nil {
+	if d.pool, err = d.db.pool(ctx, pg.MaxConns(int32(d.cfg.Database.Connections)), pg.Observed(d.watch.sql, d.watch.tracing != nil)); err != nil {
 		return err
 	}
 	d.watch.sql.Watch(d.pool)

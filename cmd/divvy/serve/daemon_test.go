@@ -131,11 +131,11 @@ func TestStartFailsLoudly(t *testing.T) {
 		change func(*config.Config)
 		want   string
 	}{
-		"database does not answer": {func(c *config.Config) { c.Database = "postgres://nobody@127.0.0.1:1/none" }, "database does not answer"},
+		"database does not answer": {func(c *config.Config) { c.Database.DSN = "postgres://nobody@127.0.0.1:1/none" }, "database does not answer"},
 		"port is taken":            {func(c *config.Config) { c.Listen = taken.Addr() }, "address already in use"},
 		"no such site file":        {func(c *config.Config) { c.Site = "/nowhere/none.yml" }, "none.yml"},
 		"bad site file":            {func(c *config.Config) { c.Site = bad }, ":1:1"},
-		"no such token file":       {func(c *config.Config) { c.TokenFile = "/nowhere/none" }, "token file"},
+		"no such token file":       {func(c *config.Config) { c.Access.TokenFile = "/nowhere/none" }, "token file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := servetest.Config(t, nil)
@@ -160,7 +160,7 @@ func TestSiteFileIsForTheFirstStartOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"../servetest/site.yml", other} {
-		d, cl := startDaemon(t, func(c *config.Config) { c.Database, c.Site = dsn, file })
+		d, cl := startDaemon(t, func(c *config.Config) { c.Database.DSN, c.Site = dsn, file })
 		v, err := cl.Site(t.Context())
 		if err != nil || v.Version != 1 || strings.Contains(v.Source, "Other") {
 			t.Errorf("after %s: version %d, %v", file, v.Version, err)

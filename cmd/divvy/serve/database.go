@@ -22,14 +22,14 @@ type Database struct {
 
 // OpenDatabase starts or attaches to the private cluster; with an explicit DSN there is nothing to start.
 func OpenDatabase(ctx context.Context, cfg config.Config, ephemeral bool, log *slog.Logger) (*Database, error) {
-	if cfg.Database != "auto" {
-		d := &Database{dsn: cfg.Database, direct: cfg.DatabaseDirect}
+	if cfg.Database.DSN != "auto" {
+		d := &Database{dsn: cfg.Database.DSN, direct: cfg.Database.Direct}
 		if d.direct == "" {
 			d.direct = d.dsn
 		}
 		return d, nil
 	}
-	cc := pg.ClusterConfig{StateDir: cfg.StateDir, Log: log}
+	cc := pg.ClusterConfig{StateDir: cfg.Database.StateDir, Log: log}
 	if ephemeral {
 		cc.StateDir, cc.Ephemeral = "", true
 	}

@@ -52,7 +52,7 @@ func TestMetricsOfADaemon(t *testing.T) {
 	for name, want := range map[string]float64{
 		"divvy_grant_batch_jobs_sum": 10, "divvy_attempts_ended_total": 10, "divvy_jobs_generated_total": 10, "divvy_tasks_submitted_total": 1,
 		"divvy_daemon_decides": 1, "divvy_daemons": 1, "divvy_site_version": 1, "divvy_fairness_jain_index": 1, "divvy_leases_expired_total": 0,
-		"divvy_build_info": 1, "divvy_job_wait_seconds_count": 10, "divvy_pool_max_connections": float64(d.cfg.Connections), "divvy_shares_starving": 0,
+		"divvy_build_info": 1, "divvy_job_wait_seconds_count": 10, "divvy_pool_max_connections": float64(d.cfg.Database.Connections), "divvy_shares_starving": 0,
 	} {
 		if got, ok := sums[name]; got != want || !ok {
 			t.Errorf("%s is %v, want %v", name, got, want)

@@ -27,7 +27,7 @@ import (
 // takes.
 func openDaemon(t *testing.T, work ...generator.Spec) (*Daemon, *client.Client, generator.Task) {
 	t.Helper()
-	d, cl := startDaemon(t, func(c *config.Config) { c.LeaseRenew = time.Second }) // pilots soon hear that a job is not wanted
+	d, cl := startDaemon(t, func(c *config.Config) { c.Lease.Renew = time.Second }) // pilots soon hear that a job is not wanted
 	ctx, leave := context.WithCancel(context.Background())
 	gone := make(chan error, 2)
 	for range cap(gone) {

@@ -140,7 +140,7 @@ func TestBrowserLogin(t *testing.T) {
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, _ := startDaemon(t, func(c *config.Config) { c.TokenFile = file })
+	d, _ := startDaemon(t, func(c *config.Config) { c.Access.TokenFile = file })
 	tab := browser.Open(t, browser.Window{Expect: []string{"401", "403"}})
 	tab.Go(d.URL() + "/queues/LOCAL")
 	tab.Sees("#token")

@@ -22,15 +22,15 @@ const lastWord = 3 * time.Minute
 
 // listenPanda opens the listener of PanDA's API, if it has one of its own.
 func (d *Daemon) listenPanda() error {
-	if d.cfg.PandaListen == "" {
+	if d.cfg.Panda.Listen == "" {
 		return nil
 	}
-	l, err := net.Listen("tcp", d.cfg.PandaListen)
+	l, err := net.Listen("tcp", d.cfg.Panda.Listen)
 	if err != nil {
 		return fmt.Errorf("panda_listen: %w", err)
 	}
 	d.life.onStop("panda listener", time.Second, func(context.Context) error { return ignoreClosed(l.Close()) })
-	d.ports.panda, err = withTLS("panda_listen", l, keys.TLSFiles{Name: "PanDA's API", Cert: d.cfg.PandaCert, Key: d.cfg.PandaKey, ClientCA: d.cfg.PandaClientCA, Log: d.log})
+	d.ports.panda, err = withTLS("panda_listen", l, keys.TLSFiles{Name: "PanDA's API", Cert: d.cfg.Panda.Cert, Key: d.cfg.Panda.Key, ClientCA: d.cfg.Panda.ClientCA, Log: d.log})
 	return err
 }
 
@@ -39,7 +39,7 @@ func (d *Daemon) PandaURL() string {
 	switch {
 	case d.ports.panda == nil:
 		return d.URL()
-	case d.cfg.PandaCert != "":
+	case d.cfg.Panda.Cert != "":
 		return urlOf(true, d.ports.panda.Addr())
 	}
 	return urlOf(false, d.ports.panda.Addr())
@@ -47,9 +47,9 @@ func (d *Daemon) PandaURL() string {
 
 // pandaConfig is PanDA's API as the configuration has it.
 func (d *Daemon) pandaConfig() (panda.Config, error) {
-	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.PandaURL, Transforms: d.cfg.PandaTrf, Lease: d.cfg.PandaLease}
-	access := &keys.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.PandaFiles, Read: d.pandaAccess}
-	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.PandaTrf))
+	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.Panda.URL, Transforms: d.cfg.Panda.Transforms, Lease: d.cfg.Panda.Lease}
+	access := &keys.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.Panda.Files, Read: d.pandaAccess}
+	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.Panda.Transforms))
 	c.Guard = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })
 	}
@@ -57,8 +57,8 @@ func (d *Daemon) pandaConfig() (panda.Config, error) {
 	if d.cfg.PandaOpen() {
 		warnPandaOpen(d.cfg, d.log)
 	}
-	if d.cfg.PandaLease < lastWord {
-		d.log.Warn("pilots of PanDA say that a job has failed up to two minutes after its end: such jobs count as lost", "panda_lease", d.cfg.PandaLease, "least", lastWord)
+	if d.cfg.Panda.Lease < lastWord {
+		d.log.Warn("pilots of PanDA say that a job has failed up to two minutes after its end: such jobs count as lost", "panda_lease", d.cfg.Panda.Lease, "least", lastWord)
 	}
 	return c, err
 }
@@ -67,9 +67,9 @@ func (d *Daemon) pandaConfig() (panda.Config, error) {
 func (d *Daemon) pandaAccess() (*panda.Access, error) {
 	access := &panda.Access{Anyone: d.cfg.PandaOpen(), Operator: api.Steers(d.book)}
 	return access, errors.Join(
-		readCredentials("panda_tokens", d.cfg.PandaTokens, panda.ReadTokens, &access.Tokens),
-		readCredentials("panda_users", d.cfg.PandaUsers, panda.ReadUsers, &access.Users),
-		readCredentials("panda_issuers", d.cfg.PandaIssuers, panda.ReadIssuers(d.log), &access.Issuers),
+		readCredentials("panda_tokens", d.cfg.Panda.Tokens, panda.ReadTokens, &access.Tokens),
+		readCredentials("panda_users", d.cfg.Panda.Users, panda.ReadUsers, &access.Users),
+		readCredentials("panda_issuers", d.cfg.Panda.Issuers, panda.ReadIssuers(d.log), &access.Issuers),
 	)
 }
 
@@ -79,12 +79,12 @@ var openBy = map[bool]string{true: "panda_anonymous", false: "insecure, and no c
 // warnPandaOpen says aloud that other hosts need no credential.
 func warnPandaOpen(cfg config.Config, log *slog.Logger) {
 	key, addr := "listen", cfg.Listen
-	if cfg.PandaListen != "" {
-		key, addr = "panda_listen", cfg.PandaListen
+	if cfg.Panda.Listen != "" {
+		key, addr = "panda_listen", cfg.Panda.Listen
 	}
 	if local, err := config.Loopback(addr); err == nil && !local {
 		log.Warn("everybody who reaches this port may take jobs, report on them and steer tasks by PanDA's calls: "+
-			openBy[cfg.PandaAnonymous], key, addr)
+			openBy[cfg.Panda.Anonymous], key, addr)
 	}
 }
 

@@ -61,9 +61,9 @@ func TestPandaApart(t *testing.T) {
 	ca := ownca.New(t, "grid")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	d, _ := startDaemon(t, func(c *config.Config) {
-		c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, ca.PEM
-		c.PandaUsers = servetest.File(t, `"/DC=org/DC=grid/CN=Robot: (\w+)" $1`)
-		c.PandaTokens = servetest.File(t, "cern cern-token-0123456789")
+		c.Panda.Listen, c.Panda.Cert, c.Panda.Key, c.Panda.ClientCA = "127.0.0.1:0", cert, key, ca.PEM
+		c.Panda.Users = servetest.File(t, `"/DC=org/DC=grid/CN=Robot: (\w+)" $1`)
+		c.Panda.Tokens = servetest.File(t, "cern cern-token-0123456789")
 		c.Site = servetest.File(t, "shares: [{name: A}]\nqueues: [{name: OPEN}, {name: ROBOTS, pilots: [user:pilots]}]\n")
 	})
 	if !strings.HasPrefix(d.PandaURL(), "https://127.0.0.1:") {
@@ -108,18 +108,18 @@ func TestPandaOpenWarning(t *testing.T) {
 		change func(*config.Config)
 		want   string
 	}{
-		{func(c *config.Config) { c.PandaListen = "127.0.0.1:0" }, ""},
-		{func(c *config.Config) { c.PandaListen, c.PandaAnonymous = "127.0.0.1:0", true }, ""},
-		{func(c *config.Config) { c.PandaListen, c.PandaAnonymous = "0.0.0.0:0", true }, "panda_anonymous\" panda_listen=0.0.0.0:0"},
-		{func(c *config.Config) { c.Listen, c.Insecure = "0.0.0.0:0", true }, "insecure, and no credentials\" listen=0.0.0.0:0"},
+		{func(c *config.Config) { c.Panda.Listen = "127.0.0.1:0" }, ""},
+		{func(c *config.Config) { c.Panda.Listen, c.Panda.Anonymous = "127.0.0.1:0", true }, ""},
+		{func(c *config.Config) { c.Panda.Listen, c.Panda.Anonymous = "0.0.0.0:0", true }, "panda_anonymous\" panda_listen=0.0.0.0:0"},
+		{func(c *config.Config) { c.Listen, c.Access.Insecure = "0.0.0.0:0", true }, "insecure, and no credentials\" listen=0.0.0.0:0"},
 		{func(c *config.Config) {
-			c.Listen, c.Insecure, c.PandaTokens = "0.0.0.0:0", true, servetest.File(t, "cern cern-token-0123456789")
+			c.Listen, c.Access.Insecure, c.Panda.Tokens = "0.0.0.0:0", true, servetest.File(t, "cern cern-token-0123456789")
 		}, ""},
 		{func(c *config.Config) {
-			c.PandaListen, c.PandaIssuers = "0.0.0.0:0", servetest.File(t, "https://iam.example.org/ divvy atlas")
+			c.Panda.Listen, c.Panda.Issuers = "0.0.0.0:0", servetest.File(t, "https://iam.example.org/ divvy atlas")
 		}, ""},
-		{func(c *config.Config) { c.PandaLease = 179 * time.Second }, "such jobs count as lost\" panda_lease=2m59s least=3m0s"},
-		{func(c *config.Config) { c.PandaLease = 3 * time.Minute }, ""},
+		{func(c *config.Config) { c.Panda.Lease = 179 * time.Second }, "such jobs count as lost\" panda_lease=2m59s least=3m0s"},
+		{func(c *config.Config) { c.Panda.Lease = 3 * time.Minute }, ""},
 	} {
 		cfg := config.Defaults()
 		cfg.Listen = "127.0.0.1:0"
@@ -142,20 +142,20 @@ func TestPandaOpenWarning(t *testing.T) {
 func TestPandaFiles(t *testing.T) {
 	cert, key := ownca.New(t, "grid").Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	for want, change := range map[string]func(*config.Config){
-		"panda_tokens: open /nonexistent":                     func(c *config.Config) { c.PandaTokens = "/nonexistent" },
-		":1: a token has at least 16":                         func(c *config.Config) { c.PandaTokens = servetest.File(t, "cern short") },
-		"panda_users: ":                                       func(c *config.Config) { c.PandaUsers = servetest.File(t, "") },
-		":2: issuer \"http://iam.example\" is not an address": func(c *config.Config) { c.PandaIssuers = servetest.File(t, "# ours\nhttp://iam.example divvy atlas") },
-		"panda_listen: certificate ":                          func(c *config.Config) { c.PandaListen, c.PandaCert, c.PandaKey = "127.0.0.1:0", cert, cert },
+		"panda_tokens: open /nonexistent":                     func(c *config.Config) { c.Panda.Tokens = "/nonexistent" },
+		":1: a token has at least 16":                         func(c *config.Config) { c.Panda.Tokens = servetest.File(t, "cern short") },
+		"panda_users: ":                                       func(c *config.Config) { c.Panda.Users = servetest.File(t, "") },
+		":2: issuer \"http://iam.example\" is not an address": func(c *config.Config) { c.Panda.Issuers = servetest.File(t, "# ours\nhttp://iam.example divvy atlas") },
+		"panda_listen: certificate ":                          func(c *config.Config) { c.Panda.Listen, c.Panda.Cert, c.Panda.Key = "127.0.0.1:0", cert, cert },
 		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config.Config) {
-			c.PandaListen, c.PandaCert, c.PandaKey, c.PandaClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
+			c.Panda.Listen, c.Panda.Cert, c.Panda.Key, c.Panda.ClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
 		},
-		"panda_transforms: stat /nonexistent": func(c *config.Config) { c.PandaTrf = "/nonexistent" },
-		"is not a folder":                     func(c *config.Config) { c.PandaTrf = servetest.File(t, "") },
-		"panda_listen: listen tcp":            func(c *config.Config) { c.PandaListen = "192.0.2.1:1" },
+		"panda_transforms: stat /nonexistent": func(c *config.Config) { c.Panda.Transforms = "/nonexistent" },
+		"is not a folder":                     func(c *config.Config) { c.Panda.Transforms = servetest.File(t, "") },
+		"panda_listen: listen tcp":            func(c *config.Config) { c.Panda.Listen = "192.0.2.1:1" },
 	} {
 		cfg := config.Defaults()
-		cfg.Database, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
+		cfg.Database.DSN, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
 		change(&cfg)
 		err := New(cfg, slog.New(slog.DiscardHandler)).Start(t.Context())
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -167,7 +167,7 @@ func TestPandaFiles(t *testing.T) {
 // What lets somebody in is in no log, at any level, whether it is good or not.
 func TestPandaLogsNoSecrets(t *testing.T) {
 	cfg := servetest.Config(t, nil)
-	cfg.PandaTokens, cfg.PandaIssuers = servetest.File(t, "cern cern-token-0123456789"), servetest.File(t, "http://127.0.0.1:1/ divvy atlas")
+	cfg.Panda.Tokens, cfg.Panda.Issuers = servetest.File(t, "cern cern-token-0123456789"), servetest.File(t, "http://127.0.0.1:1/ divvy atlas")
 	var log servetest.Said
 	d := New(cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err := d.Start(t.Context()); err != nil {

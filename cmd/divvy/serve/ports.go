@@ -26,7 +26,7 @@ func (d *Daemon) openPorts(context.Context) (err error) {
 	}
 	plain := d.ports.api
 	d.life.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(plain.Close()) })
-	d.ports.api, err = withTLS("listen", plain, keys.TLSFiles{Name: "the HTTP API", Cert: d.cfg.TLSCert, Key: d.cfg.TLSKey, ClientCA: d.cfg.TLSClientCA, Log: d.log})
+	d.ports.api, err = withTLS("listen", plain, keys.TLSFiles{Name: "the HTTP API", Cert: d.cfg.Access.TLS.Cert, Key: d.cfg.Access.TLS.Key, ClientCA: d.cfg.Access.TLS.ClientCA, Log: d.log})
 	if err != nil {
 		return err
 	}

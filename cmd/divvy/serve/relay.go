@@ -22,7 +22,7 @@ type company struct {
 
 // openLinks makes this daemon known to the others on its database, and prepares the ways to them.
 func (d *Daemon) openLinks(ctx context.Context) (err error) {
-	trust := d.cfg.FreshTrust()
+	trust := d.cfg.Access.TLS.FreshTrust()
 	trust.Log = d.part("relay")
 	if err := trust.First(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (d *Daemon) openLinks(ctx context.Context) (err error) {
 // advertised is where other daemons reach this one.
 func advertised(cfg config.Config, addr string) string {
 	scheme := ""
-	if cfg.TLSCert != "" {
+	if cfg.Access.TLS.Cert != "" {
 		scheme = relay.Secure
 	}
 	if cfg.Advertise != "" {

@@ -50,8 +50,8 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 		err := production.pool.QueryRow(t.Context(), "SELECT coalesce(sum(high - low + 1), 0)::int FROM idle_ranges").Scan(&n)
 		return err == nil && n == 6, fmt.Sprint(n, " jobs are made: ", err)
 	})
-	dsn := restored(t, production.cfg.Database)
-	onCopy := func(c *config.Config) { c.Database, c.Generators = dsn, 0 }
+	dsn := restored(t, production.cfg.Database.DSN)
+	onCopy := func(c *config.Config) { c.Database.DSN, c.Generators = dsn, 0 }
 	alone, pilots := startDaemon(t, onCopy)
 	if alone.company.member.Daemons() < 2 {
 		t.Fatal("the copy does not have production's daemon: nothing is shown")
@@ -72,7 +72,7 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 	if err := production.pool.QueryRow(t.Context(), "SELECT count(*) FROM report.attempts").Scan(&leased); err != nil || leased != 0 {
 		t.Errorf("production leased %d jobs: %v", leased, err)
 	}
-	if other, _ := startDaemon(t, func(c *config.Config) { c.Database, c.Generators = production.cfg.Database, 0 }); !follows(other, production) {
+	if other, _ := startDaemon(t, func(c *config.Config) { c.Database.DSN, c.Generators = production.cfg.Database.DSN, 0 }); !follows(other, production) {
 		t.Error("the second daemon of production does not follow the first")
 	}
 }

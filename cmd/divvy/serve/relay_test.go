@@ -21,7 +21,7 @@ func together(t *testing.T, n int) (ds []*Daemon, cls []*client.Client) {
 	dsn := pgtest.DSN(t)
 	for i := range n {
 		d, cl := startDaemon(t, func(c *config.Config) {
-			c.Database = dsn
+			c.Database.DSN = dsn
 			if i > 0 {
 				c.Generators = 0
 			}
@@ -114,7 +114,7 @@ func TestOneDecides(t *testing.T) {
 		return ds[1].dispatcher.Leads() != ds[2].dispatcher.Leads(), "nobody leads, or two do"
 	})
 	// Nobody generates any more: a daemon that does comes last, and does not lead.
-	_, cl := startDaemon(t, func(c *config.Config) { c.Database = ds[1].cfg.Database })
+	_, cl := startDaemon(t, func(c *config.Config) { c.Database.DSN = ds[1].cfg.Database.DSN })
 	if _, err := cl.Submit(t.Context(), servetest.Hello(1), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +147,8 @@ func TestPilotsFindTheLeader(t *testing.T) {
 // A daemon that others cannot call is served all the same: it calls them.
 func TestUnreachableLeader(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	_, far := startDaemon(t, func(c *config.Config) { c.Database, c.Advertise = dsn, "127.0.0.1:1" })
-	d, near := startDaemon(t, func(c *config.Config) { c.Database = dsn })
+	_, far := startDaemon(t, func(c *config.Config) { c.Database.DSN, c.Advertise = dsn, "127.0.0.1:1" })
+	d, near := startDaemon(t, func(c *config.Config) { c.Database.DSN = dsn })
 	if d.dispatcher.Leads() {
 		t.Error("two lead")
 	}

@@ -21,7 +21,7 @@ func TestRevokeEndsWhatIsOpen(t *testing.T) {
 	if err := os.WriteFile(file, []byte("root-token-0123456789\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, _ := startDaemon(t, func(c *config.Config) { c.TokenFile = file })
+	d, _ := startDaemon(t, func(c *config.Config) { c.Access.TokenFile = file })
 	token := func(name, role string) string {
 		m, err := d.tokens.Create(t.Context(), access.New{Name: name, Role: access.Role(role), By: "test"})
 		if err != nil {

@@ -39,7 +39,7 @@ func secretive() generator.Spec {
 // report, decision or audit says it, whether the job fails, is killed, or was refused.
 func TestSecretsOfJobsStayInside(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
-	d, cl, said := loggingDaemon(t, func(c *config.Config) { c.LogLevel, c.LogPerSecond = "debug", 0 },
+	d, cl, said := loggingDaemon(t, func(c *config.Config) { c.Log.Level, c.Log.PerSecond = "debug", 0 },
 		func(d *Daemon) { d.watch.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) })
 	task, err := cl.Submit(t.Context(), secretive(), "")
 	if err != nil {

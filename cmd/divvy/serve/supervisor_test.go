@@ -19,7 +19,7 @@ import (
 // A daemon answers itself by TLS too, whatever name its certificate is for, and no longer when its port is closed.
 func TestAlive(t *testing.T) {
 	d, _ := startDaemon(t, func(c *config.Config) {
-		c.TLSCert, c.TLSKey = ownca.New(t, "hosts").Issue(t, time.Now().Add(time.Hour), ownca.Person("elsewhere")...)
+		c.Access.TLS.Cert, c.Access.TLS.Key = ownca.New(t, "hosts").Issue(t, time.Now().Add(time.Hour), ownca.Person("elsewhere")...)
 	})
 	if err := d.alive(t.Context()); err != nil || !strings.HasPrefix(d.URL(), "https://") {
 		t.Errorf("%s: %v", d.URL(), err)

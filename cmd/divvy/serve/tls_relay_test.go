@@ -25,9 +25,9 @@ func TestHandOnOverTLS(t *testing.T) {
 	roles := servetest.File(t, `"/DC=org/DC=grid/CN=pilot" pilot queue:LOCAL`)
 	start := func(change func(*config.Config)) *Daemon {
 		d, _ := startDaemon(t, func(c *config.Config) {
-			c.Database, c.TLSCA, c.TLSPeerName, c.TokenFile = dsn, ca.PEM, "divvy.example", servetest.File(t, token)
-			c.TLSCert, c.TLSKey = ca.IssueNames(t, "divvy.example", "divvy")
-			c.TLSClientCA, c.TLSRoles = people.PEM, roles
+			c.Database.DSN, c.Access.TLS.CA, c.Access.TLS.PeerName, c.Access.TokenFile = dsn, ca.PEM, "divvy.example", servetest.File(t, token)
+			c.Access.TLS.Cert, c.Access.TLS.Key = ca.IssueNames(t, "divvy.example", "divvy")
+			c.Access.TLS.ClientCA, c.Access.TLS.Roles = people.PEM, roles
 			if change != nil {
 				change(c)
 			}
@@ -76,14 +76,14 @@ func TestHandOnOverTLS(t *testing.T) {
 	}
 
 	for name, change := range map[string]func(*config.Config){
-		"the name of the address": func(c *config.Config) { c.TLSPeerName = "" },
-		"another name":            func(c *config.Config) { c.TLSPeerName = "divvy.example.org" },
-		"another CA":              func(c *config.Config) { c.TLSCA = people.PEM },
+		"the name of the address": func(c *config.Config) { c.Access.TLS.PeerName = "" },
+		"another name":            func(c *config.Config) { c.Access.TLS.PeerName = "divvy.example.org" },
+		"another CA":              func(c *config.Config) { c.Access.TLS.CA = people.PEM },
 	} {
 		var c config.Config
-		c.TLSCA, c.TLSPeerName = ca.PEM, "divvy.example"
+		c.Access.TLS.CA, c.Access.TLS.PeerName = ca.PEM, "divvy.example"
 		change(&c)
-		trust, err := c.Trust()
+		trust, err := c.Access.TLS.Trust()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestHandOnOverTLS(t *testing.T) {
 // The CAs of other daemons are renewed while this one runs.
 func TestTrustFollowsItsFile(t *testing.T) {
 	old, renewed := ownca.New(t, "old"), ownca.New(t, "renewed")
-	trust := config.Config{TLSCA: old.PEM}.FreshTrust()
+	trust := config.TLS{CA: old.PEM}.FreshTrust()
 	trust.Every = 1
 	if err := trust.First(); err != nil {
 		t.Fatal(err)

@@ -54,9 +54,9 @@ func TestTLSAndCredentialsOfOthers(t *testing.T) {
 	issuer := ownca.NewIssuer(t)
 	const fileToken = "token-of-the-file-0123456789"
 	d, _ := startDaemon(t, func(c *config.Config) {
-		c.TLSCert, c.TLSKey, c.TLSClientCA, c.TokenFile = cert, key, people.PEM, servetest.File(t, fileToken)
-		c.TLSRoles = servetest.File(t, `"/DC=org/DC=grid/CN=pilot" pilot queue:LOCAL`+"\n"+`"/DC=org/DC=grid/CN=ops" operator`)
-		c.Issuers = servetest.File(t, issuer.URL+" divvy groups=/atlas reader")
+		c.Access.TLS.Cert, c.Access.TLS.Key, c.Access.TLS.ClientCA, c.Access.TokenFile = cert, key, people.PEM, servetest.File(t, fileToken)
+		c.Access.TLS.Roles = servetest.File(t, `"/DC=org/DC=grid/CN=pilot" pilot queue:LOCAL`+"\n"+`"/DC=org/DC=grid/CN=ops" operator`)
+		c.Access.Issuers = servetest.File(t, issuer.URL+" divvy groups=/atlas reader")
 	})
 	if !strings.HasPrefix(d.URL(), "https://127.0.0.1:") || !strings.HasPrefix(advertised(d.cfg, d.Addr()), "tls://127.0.0.1:") {
 		t.Fatal(d.URL(), advertised(d.cfg, d.Addr()))
@@ -99,15 +99,15 @@ func TestFilesOfCredentials(t *testing.T) {
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("host")...)
 	for want, change := range map[string]func(*config.Config){
-		"listen: certificate ":         func(c *config.Config) { c.TLSCert, c.TLSKey = cert, cert },
-		"tls_ca: stat /nonexistent":    func(c *config.Config) { c.TLSCA = "/nonexistent" },
-		":2: role is \"boss\"":         func(c *config.Config) { c.TLSRoles = servetest.File(t, "# ours\n\"/CN=x\" boss") },
-		"tls_roles: open /nonexistent": func(c *config.Config) { c.TLSRoles = "/nonexistent" },
-		":1: expected an issuer":       func(c *config.Config) { c.Issuers = servetest.File(t, "https://iam.example.org/ divvy") },
-		"listen: client CAs: ":         func(c *config.Config) { c.TLSCert, c.TLSKey, c.TLSClientCA = cert, key, key },
+		"listen: certificate ":         func(c *config.Config) { c.Access.TLS.Cert, c.Access.TLS.Key = cert, cert },
+		"tls_ca: stat /nonexistent":    func(c *config.Config) { c.Access.TLS.CA = "/nonexistent" },
+		":2: role is \"boss\"":         func(c *config.Config) { c.Access.TLS.Roles = servetest.File(t, "# ours\n\"/CN=x\" boss") },
+		"tls_roles: open /nonexistent": func(c *config.Config) { c.Access.TLS.Roles = "/nonexistent" },
+		":1: expected an issuer":       func(c *config.Config) { c.Access.Issuers = servetest.File(t, "https://iam.example.org/ divvy") },
+		"listen: client CAs: ":         func(c *config.Config) { c.Access.TLS.Cert, c.Access.TLS.Key, c.Access.TLS.ClientCA = cert, key, key },
 	} {
 		cfg := config.Defaults()
-		cfg.Database, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
+		cfg.Database.DSN, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
 		change(&cfg)
 		err := New(cfg, slog.New(slog.DiscardHandler)).Start(t.Context())
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -124,17 +124,17 @@ func TestNothingOpenByDefault(t *testing.T) {
 			ok     bool
 		}{
 			"native":                         {func(c *config.Config) { c.Listen = addr }, false},
-			"native, TLS":                    {func(c *config.Config) { c.Listen, c.TLSCert, c.TLSKey = addr, "c", "k" }, false},
-			"native, told":                   {func(c *config.Config) { c.Listen, c.Insecure = addr, true }, true},
-			"native, tokens":                 {func(c *config.Config) { c.Listen, c.RequireToken = addr, true }, true},
-			"native, issuers":                {func(c *config.Config) { c.Listen, c.Issuers = addr, "f" }, true},
-			"native, open by PanDA's tokens": {func(c *config.Config) { c.Listen, c.PandaTokens = addr, "f" }, false},
-			"PanDA":                          {func(c *config.Config) { c.PandaListen = addr }, false},
-			"PanDA, told for the native one": {func(c *config.Config) { c.PandaListen, c.Insecure = addr, true }, false},
-			"PanDA, told":                    {func(c *config.Config) { c.PandaListen, c.PandaAnonymous = addr, true }, true},
-			"PanDA, tokens":                  {func(c *config.Config) { c.PandaListen, c.PandaTokens = addr, "f" }, true},
+			"native, TLS":                    {func(c *config.Config) { c.Listen, c.Access.TLS.Cert, c.Access.TLS.Key = addr, "c", "k" }, false},
+			"native, told":                   {func(c *config.Config) { c.Listen, c.Access.Insecure = addr, true }, true},
+			"native, tokens":                 {func(c *config.Config) { c.Listen, c.Access.RequireToken = addr, true }, true},
+			"native, issuers":                {func(c *config.Config) { c.Listen, c.Access.Issuers = addr, "f" }, true},
+			"native, open by PanDA's tokens": {func(c *config.Config) { c.Listen, c.Panda.Tokens = addr, "f" }, false},
+			"PanDA":                          {func(c *config.Config) { c.Panda.Listen = addr }, false},
+			"PanDA, told for the native one": {func(c *config.Config) { c.Panda.Listen, c.Access.Insecure = addr, true }, false},
+			"PanDA, told":                    {func(c *config.Config) { c.Panda.Listen, c.Panda.Anonymous = addr, true }, true},
+			"PanDA, tokens":                  {func(c *config.Config) { c.Panda.Listen, c.Panda.Tokens = addr, "f" }, true},
 			"profiles":                       {func(c *config.Config) { c.Pprof = addr }, false},
-			"profiles, told":                 {func(c *config.Config) { c.Pprof, c.Insecure = addr, true }, false},
+			"profiles, told":                 {func(c *config.Config) { c.Pprof, c.Access.Insecure = addr, true }, false},
 		} {
 			cfg := config.Defaults()
 			c.change(&cfg)

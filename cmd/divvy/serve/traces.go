@@ -19,14 +19,14 @@ type tracing struct{ provider *sdk.TracerProvider }
 
 // startTraces begins with it where the configuration says where to.
 func (d *Daemon) startTraces(ctx context.Context) error {
-	if d.watch.tracing != nil || d.cfg.Traces == "" {
+	if d.watch.tracing != nil || d.cfg.Traces.URL == "" {
 		return nil
 	}
-	to, err := otlp.New(ctx, d.cfg.Traces+"/v1/traces")
+	to, err := otlp.New(ctx, d.cfg.Traces.URL+"/v1/traces")
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)
 	}
-	d.watch.tracing = newTracing(sdk.NewBatchSpanProcessor(to), d.cfg.TraceOneIn)
+	d.watch.tracing = newTracing(sdk.NewBatchSpanProcessor(to), d.cfg.Traces.OneIn)
 	d.life.onStop("traces", 5*time.Second, d.watch.tracing.provider.Shutdown)
 	return nil
 }

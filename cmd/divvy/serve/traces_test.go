@@ -90,7 +90,7 @@ func TestTracesGoOut(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	defer collector.Close()
-	d, cl := tracedDaemon(t, nil, func(c *config.Config) { c.Traces, c.TraceOneIn = collector.URL, 1 })
+	d, cl := tracedDaemon(t, nil, func(c *config.Config) { c.Traces.URL, c.Traces.OneIn = collector.URL, 1 })
 	if _, err := cl.Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -114,12 +114,12 @@ func (d *Daemon) openDispatcher(ctx context.Context) (err error) {
 	d.dispatcher, err = dispatcher.Open(ctx, dispatcher.Config{
 		Pool: d.pool, Site: d.store.At, Outbox: intake.NewOutbox(d.pool), Log: d.part("dispatcher"),
 		Daemon: d.company.member.Self().ID, Address: d.company.member.Self().Address, Alone: d.company.links.Alone, Send: d.company.links.Send,
-		Timing: lease.Timing{First: d.cfg.LeaseFirst, TTL: d.cfg.LeaseTTL,
-			Grace: d.cfg.LeaseRenew * 3 / 2, Making: d.cfg.MakingWait},
-		RenewEvery: d.cfg.LeaseRenew,
-		Machine:    machine.Config{LocalWait: d.cfg.LocalWait, GangHold: d.cfg.GangHold, Making: d.cfg.MakingWait},
+		Timing: lease.Timing{First: d.cfg.Lease.First, TTL: d.cfg.Lease.TTL,
+			Grace: d.cfg.Lease.Renew * 3 / 2, Making: d.cfg.Wait.Making},
+		RenewEvery: d.cfg.Lease.Renew,
+		Machine:    machine.Config{LocalWait: d.cfg.Wait.Local, GangHold: d.cfg.Wait.Gang, Making: d.cfg.Wait.Making},
 		News:       d.news.Tell,
-		Keep:       d.cfg.Keep(), Sample: d.cfg.Sample, Metrics: d.watch.registry, ShareMetrics: config.ShareMetrics[d.cfg.ShareMetrics],
+		Keep:       d.cfg.Keep.Upkeep(), Sample: d.cfg.Sample, Metrics: d.watch.registry, ShareMetrics: config.ShareMetrics[d.cfg.ShareMetrics],
 	})
 	return err
 }
@@ -171,7 +171,7 @@ func (d *Daemon) serve(context.Context) error {
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
-		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.book, Closed: d.cfg.Closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.TokenPulls, Requests: d.cfg.TokenRequests}, Build: build.Version(), Pages: d.pages,
+		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.book, Closed: d.cfg.Access.Closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.ports.panda != nil,
 		Relay: &api.Relay{
 			Serve: func(questions relay.Handler) http.Handler { return d.company.links.Handler(d.company.leave, questions) },

@@ -27,11 +27,11 @@ var Site string
 func Config(t testing.TB, change func(*config.Config)) config.Config {
 	t.Helper()
 	cfg := config.Defaults()
-	cfg.Database, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", filepath.Join(t.TempDir(), "site.yml")
+	cfg.Database.DSN, cfg.Listen, cfg.Site = pgtest.DSN(t), "127.0.0.1:0", filepath.Join(t.TempDir(), "site.yml")
 	if err := os.WriteFile(cfg.Site, []byte(Site), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Sample, cfg.Connections = 200*time.Millisecond, 5 // each costs the server a process
+	cfg.Sample, cfg.Database.Connections = 200*time.Millisecond, 5 // each costs the server a process
 	if change != nil {
 		change(&cfg)
 	}

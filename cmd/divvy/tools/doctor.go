@@ -75,10 +75,10 @@ func examine(ctx context.Context, c *cli.CLI, cfg config.Config, db *pgxpool.Poo
 	if err != nil {
 		return err
 	}
-	dc := doctor.Config{Direct: db, Site: site.NewStore(site.Config{Pool: db}).At, Clock: clock, Connections: cfg.Connections, Silent: link.Silent,
-		Keep: cfg.Keep(), Deep: e.deep, Log: config.NewLog(c.Err, cfg).Logger()}
-	if cfg.Database != "auto" && cfg.DatabaseDirect != "" && cfg.DatabaseDirect != cfg.Database {
-		pool, err := pg.Open(ctx, cfg.Database, pg.MaxConns(1), pg.Name("divvy doctor"))
+	dc := doctor.Config{Direct: db, Site: site.NewStore(site.Config{Pool: db}).At, Clock: clock, Connections: cfg.Database.Connections, Silent: link.Silent,
+		Keep: cfg.Keep.Upkeep(), Deep: e.deep, Log: config.NewLog(c.Err, cfg).Logger()}
+	if cfg.Database.DSN != "auto" && cfg.Database.Direct != "" && cfg.Database.Direct != cfg.Database.DSN {
+		pool, err := pg.Open(ctx, cfg.Database.DSN, pg.MaxConns(1), pg.Name("divvy doctor"))
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ var errNoDate = errors.New("the answer has no Date")
 
 // DaemonClock asks a daemon what time it is: whole seconds, by the head of an answer. Its address is the one that daemons tell each other.
 func DaemonClock(cfg config.Config) (func(ctx context.Context, address string) (time.Time, error), error) {
-	trust, err := cfg.Trust()
+	trust, err := cfg.Access.TLS.Trust()
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func simReplay(ctx context.Context, c *cli.CLI, f *replayFlags) error {
 				return err
 			}
 		}
-		r := log.Reader{Log: ledger.New(db), Store: log.NewStore(db), Config: machine.Config{LocalWait: cfg.LocalWait, GangHold: cfg.GangHold},
+		r := log.Reader{Log: ledger.New(db), Store: log.NewStore(db), Config: machine.Config{LocalWait: cfg.Wait.Local, GangHold: cfg.Wait.Gang},
 			Version: func(ctx context.Context, n int64) (shares.Version, error) {
 				s, err := store.Get(ctx, n)
 				if err != nil {
