@@ -3,10 +3,9 @@ package serve
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -17,25 +16,32 @@ import (
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
+// callers are who is let in.
+type callers struct {
+	tokens  *access.Store
+	book    *access.Book
+	outside *keys.Fresh[*access.Outside] // nil where no file names any credentials that others have made
+}
+
 // openAccess reads who is let in: the tokens of the file and of the table.
 func (d *Daemon) openAccess(ctx context.Context) error {
-	fixed, err := d.fileTokens()
+	cfg := d.cfg.Access
+	fixed, err := fileTokens(cfg.TokenFile, d.watch.hide)
 	if err != nil {
 		return err
 	}
-	d.tokens = access.NewStore(d.pool)
-	d.book = access.NewBook(d.tokens, access.Admins(fixed)...)
-	if _, err := d.book.Refresh(ctx); err != nil {
+	d.callers.tokens = access.NewStore(d.pool)
+	d.callers.book = access.NewBook(d.callers.tokens, access.Admins(fixed)...)
+	if _, err := d.callers.book.Refresh(ctx); err != nil {
 		return err
 	}
-	d.outside = &keys.Fresh[*access.Outside]{Name: "issuers and roles of certificates", Log: d.log, Read: d.readOutside,
-		Files: func() []string {
-			return slices.DeleteFunc([]string{d.cfg.Access.TLS.Roles, d.cfg.Access.Issuers}, func(f string) bool { return f == "" })
-		}}
-	if err := d.outside.First(); err != nil {
-		return err
+	if cfg.TLS.Roles != "" || cfg.Issuers != "" {
+		d.callers.outside = outsideOf(cfg, d.log)
+		if err := d.callers.outside.First(); err != nil {
+			return err
+		}
 	}
-	if d.cfg.Access.Closed() {
+	if cfg.Closed() {
 		return nil
 	}
 	if local, err := config.Loopback(d.cfg.Listen); err == nil && !local {
@@ -44,53 +50,40 @@ func (d *Daemon) openAccess(ctx context.Context) error {
 	return nil
 }
 
-// readOutside is whom certificates and JSON web tokens stand for, as the files say it now.
-func (d *Daemon) readOutside() (*access.Outside, error) {
-	o := &access.Outside{}
-	return o, errors.Join(
-		readCredentials("tls_roles", d.cfg.Access.TLS.Roles, access.ReadCertificates, &o.Certificates),
-		readCredentials("issuers", d.cfg.Access.Issuers, access.ReadIssuers(d.log), &o.Issuers),
-	)
+// outsideOf is whom certificates and JSON web tokens stand for, as the files say it now.
+func outsideOf(cfg config.Access, log *slog.Logger) *keys.Fresh[*access.Outside] {
+	return &keys.Fresh[*access.Outside]{Name: "issuers and roles of certificates", Log: log,
+		Files: func() []string {
+			return slices.DeleteFunc([]string{cfg.TLS.Roles, cfg.Issuers}, func(f string) bool { return f == "" })
+		},
+		Read: func() (*access.Outside, error) {
+			o := &access.Outside{}
+			return o, errors.Join(
+				readCredentials("tls_roles", cfg.TLS.Roles, access.ReadCertificates, &o.Certificates),
+				readCredentials("issuers", cfg.Issuers, access.ReadIssuers(log), &o.Issuers),
+			)
+		}}
 }
 
 // credentials are those that others have made; nil where no file names any.
-func (d *Daemon) credentials() func() *access.Outside {
-	if d.cfg.Access.TLS.Roles == "" && d.cfg.Access.Issuers == "" {
+func (c *callers) credentials() func() *access.Outside {
+	if c.outside == nil {
 		return nil
 	}
-	return d.outside.Get
-}
-
-// withTLS is a listener with TLS where the configuration has a certificate.
-func withTLS(key string, l net.Listener, files keys.TLSFiles) (net.Listener, error) {
-	if files.Cert == "" {
-		return l, nil
-	}
-	secure, err := files.Config()
-	if err != nil {
-		return l, fmt.Errorf("%s: %w", key, err)
-	}
-	return tls.NewListener(l, secure), nil
+	return c.outside.Get
 }
 
 // fileTokens are those of token_file; their texts are kept out of the log.
-func (d *Daemon) fileTokens() ([]api.Token, error) {
-	if d.cfg.Access.TokenFile == "" {
+func fileTokens(file string, hide func(string)) ([]api.Token, error) {
+	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(d.cfg.Access.TokenFile)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("token file: %w", err)
 	}
-	if d.watch.lines != nil {
-		for line := range strings.Lines(string(text)) {
-			d.watch.lines.Hide(strings.TrimSpace(line))
-		}
+	for line := range strings.Lines(string(text)) {
+		hide(strings.TrimSpace(line))
 	}
 	return api.ReadTokens(bytes.NewReader(text))
-}
-
-// purgeAudit drops what is older than keep_audit.
-func (d *Daemon) purgeAudit(ctx context.Context) (int, error) {
-	return d.tokens.PurgeAudit(ctx, d.cfg.Keep.Audit)
 }

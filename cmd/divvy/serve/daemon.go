@@ -14,8 +14,6 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
-	"github.com/divvyhq/divvy/internal/access"
-	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/loops"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -33,9 +31,7 @@ type Daemon struct {
 	db         *Database
 	pool       *pgxpool.Pool
 	store      *site.Store
-	tokens     *access.Store
-	book       *access.Book
-	outside    *keys.Fresh[*access.Outside]
+	callers    callers
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
 	sandboxes  *sandbox.Store
@@ -86,14 +82,14 @@ func (d *Daemon) DSN() string { return d.db.dsn }
 // stopped again. ctx bounds the start only.
 func (d *Daemon) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.startGC, d.startTraces, d.openPorts, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
+		paceGC(&d.life), d.startTraces, d.openPorts, d.openDatabase, d.openPool, d.openAccess, d.openSite, d.openLinks, d.openDispatcher, d.openGenerator, d.firstSite,
 		d.startDispatcher, d.settled, d.startLoops, d.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, d.Stop(context.WithoutCancel(ctx)))
 		}
 	}
-	d.watchLead()
+	d.watch.lead(d.dispatcher.Leads)
 	d.log.Info("serving", "url", d.URL(), "database", d.db.name(d.cfg.Database.DSN), "generators", d.cfg.Generators)
 	return nil
 }

@@ -32,12 +32,18 @@ func inUse() uint64 {
 	return used
 }
 
-// startGC sets the garbage collector's pace by what is in use, from the start on: reading the state is when most is made. Whoever sets GOGC
+// paceGC is the step that sets the garbage collector's pace by what is in use, from the start on: reading the state is when most is made. Whoever sets GOGC
 // or GOMEMLIMIT decides instead.
-func (d *Daemon) startGC(context.Context) error {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+func paceGC(life *lifetime) func(context.Context) error {
+	return func(context.Context) error {
+		if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+			keepPace(life)
+		}
 		return nil
 	}
+}
+
+func keepPace(life *lifetime) {
 	debug.SetGCPercent(gcPercent)
 	var was int64
 	pace := func() {
@@ -58,11 +64,10 @@ func (d *Daemon) startGC(context.Context) error {
 			}
 		}
 	}()
-	d.life.onStop("garbage collector's pace", time.Second, func(context.Context) error {
+	life.onStop("garbage collector's pace", time.Second, func(context.Context) error {
 		tick.Stop()
 		close(over)
 		debug.SetMemoryLimit(math.MaxInt64) // the process may go on
 		return nil
 	})
-	return nil
 }

@@ -2,8 +2,11 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/loops"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -15,24 +18,33 @@ const channel = "divvy"
 // hintNews is said by daemons whose tasks have changed.
 const hintNews = "news"
 
+// hearing is what a daemon listens for, and who is told.
+type hearing struct {
+	news       *loops.News
+	dispatcher *dispatcher.Dispatcher
+	generator  *generator.Generator
+	direct     string // DSN for LISTEN
+	log        *slog.Logger
+}
+
 // heard passes a hint on; generators look anew at what they went by.
-func (d *Daemon) heard(hint string) {
-	d.news.Hear(true)
+func (h *hearing) heard(hint string) {
+	h.news.Hear(true)
 	if hint == "" || hint == "tasks" || hint == "site" {
-		d.generator.Heard()
+		h.generator.Heard()
 	}
 	if hint == "site" {
-		d.dispatcher.Written() // whoever changed it may be gone
+		h.dispatcher.Written() // whoever changed it may be gone
 	}
-	d.news.Wake(hint)
+	h.news.Wake(hint)
 }
 
 // hear listens until ctx ends, on a connection of its own that is made anew when it breaks.
-func (d *Daemon) hear(ctx context.Context) {
+func (h *hearing) hear(ctx context.Context) {
 	for n := 1; ; n++ {
 		began := time.Now()
-		err := pg.Listen(ctx, d.db.direct, channel, d.heard)
-		d.news.Hear(false)
+		err := pg.Listen(ctx, h.direct, channel, h.heard)
+		h.news.Hear(false)
 		if ctx.Err() != nil {
 			return
 		}
@@ -40,7 +52,7 @@ func (d *Daemon) hear(ctx context.Context) {
 			n = 1
 		}
 		if n == 1 {
-			d.log.Warn("notifications are away; ticks go on", "error", err)
+			h.log.Warn("notifications are away; ticks go on", "error", err)
 		}
 		if !loops.Pause(ctx, loops.Backoff(n, err)) {
 			return
@@ -49,13 +61,13 @@ func (d *Daemon) hear(ctx context.Context) {
 }
 
 // hearGenerator wakes the generators of this daemon at once after its own submissions.
-func (d *Daemon) hearGenerator(ctx context.Context) {
+func (h *hearing) hearGenerator(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.generator.Hints():
-			d.news.Wake("tasks")
+		case <-h.generator.Hints():
+			h.news.Wake("tasks")
 		}
 	}
 }

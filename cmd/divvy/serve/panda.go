@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -19,20 +18,6 @@ import (
 
 // lastWord is the shortest panda_lease under which the last word of a failed job comes in time, and is no surprise when it is late.
 const lastWord = 3 * time.Minute
-
-// listenPanda opens the listener of PanDA's API, if it has one of its own.
-func (d *Daemon) listenPanda() error {
-	if d.cfg.Panda.Listen == "" {
-		return nil
-	}
-	l, err := net.Listen("tcp", d.cfg.Panda.Listen)
-	if err != nil {
-		return fmt.Errorf("panda_listen: %w", err)
-	}
-	d.life.onStop("panda listener", time.Second, func(context.Context) error { return ignoreClosed(l.Close()) })
-	d.ports.panda, err = withTLS("panda_listen", l, keys.TLSFiles{Name: "PanDA's API", Cert: d.cfg.Panda.Cert, Key: d.cfg.Panda.Key, ClientCA: d.cfg.Panda.ClientCA, Log: d.log})
-	return err
-}
 
 // PandaURL is where this host reaches PanDA's API.
 func (d *Daemon) PandaURL() string {
@@ -65,7 +50,7 @@ func (d *Daemon) pandaConfig() (panda.Config, error) {
 
 // pandaAccess is who is let in, as the files say it now.
 func (d *Daemon) pandaAccess() (*panda.Access, error) {
-	access := &panda.Access{Anyone: d.cfg.PandaOpen(), Operator: api.Steers(d.book)}
+	access := &panda.Access{Anyone: d.cfg.PandaOpen(), Operator: api.Steers(d.callers.book)}
 	return access, errors.Join(
 		readCredentials("panda_tokens", d.cfg.Panda.Tokens, panda.ReadTokens, &access.Tokens),
 		readCredentials("panda_users", d.cfg.Panda.Users, panda.ReadUsers, &access.Users),

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -21,26 +22,38 @@ type ports struct {
 // openPorts takes the ports before anything runs: a port in use is the first thing to be said, and whoever connects
 // during a long migration waits for its end.
 func (d *Daemon) openPorts(context.Context) (err error) {
-	if d.ports.api, err = net.Listen("tcp", d.cfg.Listen); err != nil {
-		return fail.Hintf(err, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
+	c, tls, panda := d.cfg, d.cfg.Access.TLS, d.cfg.Panda
+	d.ports.api, err = d.life.listen("listen", c.Listen, keys.TLSFiles{Name: "the HTTP API", Cert: tls.Cert, Key: tls.Key, ClientCA: tls.ClientCA, Log: d.log})
+	if taken := (*net.OpError)(nil); errors.As(err, &taken) {
+		return fail.Hintf(taken, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
+	} else if err != nil {
+		return err
 	}
-	plain := d.ports.api
-	d.life.onStop("listener", time.Second, func(context.Context) error { return ignoreClosed(plain.Close()) })
-	d.ports.api, err = withTLS("listen", plain, keys.TLSFiles{Name: "the HTTP API", Cert: d.cfg.Access.TLS.Cert, Key: d.cfg.Access.TLS.Key, ClientCA: d.cfg.Access.TLS.ClientCA, Log: d.log})
+	if panda.Listen != "" {
+		d.ports.panda, err = d.life.listen("panda_listen", panda.Listen,
+			keys.TLSFiles{Name: "PanDA's API", Cert: panda.Cert, Key: panda.Key, ClientCA: panda.ClientCA, Log: d.log})
+	}
+	if err == nil && c.Pprof != "" {
+		d.ports.pprof, err = d.life.listen("pprof", c.Pprof, keys.TLSFiles{})
+	}
+	return err
+}
+
+// listen takes a port until the end, with TLS where there is a certificate.
+func (l *lifetime) listen(key, addr string, files keys.TLSFiles) (net.Listener, error) {
+	port, err := net.Listen("tcp", addr)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	if err := d.listenPanda(); err != nil {
-		return err
+	l.onStop(key, time.Second, func(context.Context) error { return ignoreClosed(port.Close()) })
+	if files.Cert == "" {
+		return port, nil
 	}
-	if d.cfg.Pprof == "" {
-		return nil
+	secure, err := files.Config()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	if d.ports.pprof, err = net.Listen("tcp", d.cfg.Pprof); err != nil {
-		return fmt.Errorf("pprof: %w", err)
-	}
-	d.life.onStop("pprof listener", time.Second, func(context.Context) error { return ignoreClosed(d.ports.pprof.Close()) })
-	return nil
+	return tls.NewListener(port, secure), nil
 }
 
 func ignoreClosed(err error) error {

@@ -28,9 +28,7 @@ func (d *Daemon) openLinks(ctx context.Context) (err error) {
 		return err
 	}
 	secret := rand.Text()
-	if d.watch.lines != nil {
-		d.watch.lines.Hide(secret)
-	}
+	d.watch.hide(secret)
 	d.company.member, err = link.Join(ctx, link.Joining{DB: d.pool, Address: advertised(d.cfg, d.Addr()), Secret: secret, Version: build.Version(), Log: d.part("relay")})
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func TestRevokeEndsWhatIsOpen(t *testing.T) {
 	}
 	d, _ := startDaemon(t, func(c *config.Config) { c.Access.TokenFile = file })
 	token := func(name, role string) string {
-		m, err := d.tokens.Create(t.Context(), access.New{Name: name, Role: access.Role(role), By: "test"})
+		m, err := d.callers.tokens.Create(t.Context(), access.New{Name: name, Role: access.Role(role), By: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestRevokeEndsWhatIsOpen(t *testing.T) {
 		return strings.Contains(statusOf(), `"waiting_pulls":1`), "the pull does not wait"
 	})
 	for _, name := range []string{"cern", "alice"} {
-		if _, err := d.tokens.Revoke(t.Context(), name, "test"); err != nil {
+		if _, err := d.callers.tokens.Revoke(t.Context(), name, "test"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,9 +56,9 @@ func (d *Daemon) loops() []loops.Loop {
 	ls := d.dispatcherLoops()
 	ls = append(ls, []loops.Loop{
 		{Name: "heartbeat", Every: link.BeatEvery, Bound: 10 * time.Second, Step: d.company.member.Heartbeat},
-		{Name: "tokens", Every: access.RefreshEvery, Wake: d.news.On("tokens"), Step: d.book.Refresh},
-		{Name: "token-use", Every: time.Minute, Step: d.book.MarkUsed},
-		{Name: "purge-audit", Every: time.Minute, Drain: true, Step: d.purgeAudit},
+		{Name: "tokens", Every: access.RefreshEvery, Wake: d.news.On("tokens"), Step: d.callers.book.Refresh},
+		{Name: "token-use", Every: time.Minute, Step: d.callers.book.MarkUsed},
+		{Name: "purge-audit", Every: time.Minute, Drain: true, Step: func(ctx context.Context) (int, error) { return d.callers.tokens.PurgeAudit(ctx, d.cfg.Keep.Audit) }},
 		{Name: "purge-sandboxes", Every: time.Minute, Drain: true, Step: d.sandboxes.Purge},
 		{Name: "later", Every: time.Second, Step: d.store.ApplyDue},
 		{Name: "settle", Every: 300 * time.Millisecond, Ease: settle, News: d.news, Step: d.generator.Settle},
@@ -100,8 +100,9 @@ func (d *Daemon) startLoops(context.Context) error {
 	for _, l := range d.loops() {
 		group.Go(func() error { l.Run(ctx, metrics, d.part("steps")); return nil })
 	}
-	group.Go(func() error { d.hear(ctx); return nil })
-	group.Go(func() error { d.hearGenerator(ctx); return nil })
+	ear := hearing{news: d.news, dispatcher: d.dispatcher, generator: d.generator, direct: d.db.direct, log: d.log}
+	group.Go(func() error { ear.hear(ctx); return nil })
+	group.Go(func() error { ear.hearGenerator(ctx); return nil })
 	group.Go(func() error { d.news.Spread(ctx, d.company.tell); return nil })
 	d.life.onStop("background steps", 10*time.Second, func(stop context.Context) error {
 		cancel()

@@ -44,11 +44,11 @@ func newRegistry() *prometheus.Registry {
 // part is the logger of a part of the daemon, which may have a level of its own.
 func (d *Daemon) part(name string) *slog.Logger { return d.log.With("part", name) }
 
-// watchLead exports who decides.
-func (d *Daemon) watchLead() {
-	promauto.With(d.watch.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "divvy_daemon_decides",
+// lead exports who decides.
+func (w *watching) lead(leads func() bool) {
+	promauto.With(w.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "divvy_daemon_decides",
 		Help: "1 where this daemon leads: it decides pulls and writes the log; 0 where it follows. The sum over all daemons should be 1."}, func() float64 {
-		if d.dispatcher.Leads() {
+		if leads() {
 			return 1
 		}
 		return 0
@@ -61,6 +61,13 @@ func (w *watching) levels() *logs.Levels {
 		return nil
 	}
 	return w.lines.Levels()
+}
+
+// hide keeps a secret out of the log, where it is ours.
+func (w *watching) hide(secret string) {
+	if w.lines != nil {
+		w.lines.Hide(secret)
+	}
 }
 
 // openSite makes the store of site versions. A change of the site keeps jobs from being made or placed, moves live work where the file says
@@ -171,7 +178,7 @@ func (d *Daemon) serve(context.Context) error {
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
-		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.book, Closed: d.cfg.Access.Closed(), Access: d.tokens, Outside: d.credentials(), Rates: api.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
+		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.callers.book, Closed: d.cfg.Access.Closed(), Access: d.callers.tokens, Outside: d.callers.credentials(), Rates: api.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.ports.panda != nil,
 		Relay: &api.Relay{
 			Serve: func(questions relay.Handler) http.Handler { return d.company.links.Handler(d.company.leave, questions) },
