@@ -8,16 +8,6 @@ import (
 	"github.com/divvyhq/divvy/generator"
 )
 
-// workActs are what forms do to tasks, jobs and queues.
-func (p *Page) workActs() []Act {
-	return []Act{
-		{Path: "/tasks/{task}/say", Serve: p.tellTask},
-		{Path: "/tasks/{task}/priority", Serve: p.prioritise},
-		{Path: "/jobs/{job}/kill", Serve: p.killJob},
-		{Path: "/queues/{queue}/state", Serve: p.setQueue},
-	}
-}
-
 // taskVerb is a verb as a button has it.
 type taskVerb struct {
 	name    string
@@ -43,7 +33,7 @@ var taskVerbs = map[generator.Verb]taskVerb{
 }
 
 // tellTask is POST /tasks/{task}/say.
-func (p *Page) tellTask(ctx context.Context, r *Request) (Answer, error) {
+func (w *work) tellTask(ctx context.Context, r *Request) (Answer, error) {
 	id, err := r.id("task")
 	if err != nil {
 		return Answer{}, err
@@ -55,7 +45,7 @@ func (p *Page) tellTask(ctx context.Context, r *Request) (Answer, error) {
 	}
 	to := taskLink(id)
 	if v.confirm && !r.Sure() {
-		task, err := p.cfg.Tasks.Task(ctx, id)
+		task, err := w.tasks.Task(ctx, id)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -63,7 +53,7 @@ func (p *Page) tellTask(ctx context.Context, r *Request) (Answer, error) {
 			fmt.Sprintf("%s, of %s, is %s: %s of %s jobs are over, %s are leased, %s are ready.", task.Name, task.User, task.State,
 				count(TaskLine{task}.Ended()), count(task.Jobs.Total), count(task.Jobs.Leased), count(task.Jobs.Ready)), v.says}}), nil
 	}
-	c, err := v.tell(p.cfg.Tasks)(ctx, id)
+	c, err := v.tell(w.tasks)(ctx, id)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -89,7 +79,7 @@ func changeSays(c generator.Change, v taskVerb) string {
 }
 
 // prioritise is POST /tasks/{task}/priority.
-func (p *Page) prioritise(ctx context.Context, r *Request) (Answer, error) {
+func (w *work) prioritise(ctx context.Context, r *Request) (Answer, error) {
 	id, err := r.id("task")
 	if err != nil {
 		return Answer{}, err
@@ -98,7 +88,7 @@ func (p *Page) prioritise(ctx context.Context, r *Request) (Answer, error) {
 	if err != nil || priority < -1_000_000_000 || priority > 1_000_000_000 {
 		return Answer{}, fmt.Errorf("%w: priority is %q, expected a whole number between -1000000000 and 1000000000", ErrQuery, r.Form.Get("priority"))
 	}
-	c, err := p.cfg.Tasks.Prioritise(ctx, id, priority)
+	c, err := w.tasks.Prioritise(ctx, id, priority)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -106,13 +96,13 @@ func (p *Page) prioritise(ctx context.Context, r *Request) (Answer, error) {
 }
 
 // killJob is POST /jobs/{job}/kill.
-func (p *Page) killJob(ctx context.Context, r *Request) (Answer, error) {
+func (w *work) killJob(ctx context.Context, r *Request) (Answer, error) {
 	id, err := r.id("job")
 	if err != nil {
 		return Answer{}, err
 	}
 	to := jobLink(id)
-	job, err := p.cfg.Dispatcher.Job(ctx, id)
+	job, err := w.dispatcher.Job(ctx, id)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -127,7 +117,7 @@ func (p *Page) killJob(ctx context.Context, r *Request) (Answer, error) {
 		return r.Confirm(Confirmation{Question: fmt.Sprintf("Kill job %d?", id), Verb: "Kill", Danger: true, Back: to,
 			Details: []string{fmt.Sprintf("It is %s, of task %d.", job.State, job.Task), does, "It is not tried again, unless its task is."}}), nil
 	}
-	if _, err := p.cfg.Dispatcher.KillJob(ctx, id); err != nil {
+	if _, err := w.dispatcher.KillJob(ctx, id); err != nil {
 		return Answer{}, err
 	}
 	if job.State == "leased" {

@@ -111,15 +111,12 @@ func TestExplainedOnceInAWhile(t *testing.T) {
 // What open pages are told is what a fresh page shows.
 func TestWorkUpdates(t *testing.T) {
 	s := filled(t)
-	for path, dated := range map[string]func(*Request) (Dated, error){
-		"/queues": func(r *Request) (Dated, error) { return s.page.queuesPage(t.Context(), r) },
-		"/tasks":  func(r *Request) (Dated, error) { return s.page.tasksPage(t.Context(), r) },
-	} {
-		show, err := dated(&Request{Path: path})
+	for _, path := range []string{"/queues", "/tasks"} {
+		show, err := s.page.byPath[path].Show(t.Context(), &Request{Path: path})
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := s.page.views[path].Live(show)
+		u := s.page.byPath[path].Live(show)
 		seen := map[string]bool{}
 		s.get(path).walk(func(e *element, _ []*element) {
 			key := e.attr["data-live"]

@@ -87,10 +87,10 @@ func (p *Page) viewAt(link string) (*View, *Request, error) {
 		return nil, nil, fmt.Errorf("%w: of is %q, expected the path of a view such as /queues", ErrNoPage, link)
 	}
 	rc := chi.NewRouteContext()
-	if !p.byPath.Match(rc, http.MethodGet, u.Path) {
+	if !p.paths.Match(rc, http.MethodGet, u.Path) {
 		return nil, nil, fmt.Errorf("%w: %s", ErrNoPage, u.Path)
 	}
-	v := p.views[rc.RoutePattern()]
+	v := p.byPath[rc.RoutePattern()]
 	req, err := v.request(u, rc)
 	if err == nil {
 		err = req.wrong.err()

@@ -16,9 +16,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site/strict"
-	"github.com/divvyhq/divvy/shares/tagging"
 )
 
 // Errors of this package; the API's table of errors has their status and code.
@@ -35,15 +33,11 @@ var (
 // Page is the daemon's page.
 type Page struct {
 	cfg       Config
-	views     map[string]*View // by path
-	byPath    *chi.Mux
+	rooms     rooms
+	byPath    map[string]*View
+	paths     *chi.Mux // of byPath
 	templates map[string]*template.Template
 	assets    map[string]*asset
-	shares    standings
-	explains  brief[dispatcher.Explanation]  // by job
-	places    brief[[]dispatcher.KindQueues] // by task
-	queues    brief[[]QueueLine]             // of all; its only id is 0
-	rules     brief[[]tagging.Rule]          // by site version
 }
 
 // Route is one path of the page for the daemon's router.
@@ -57,22 +51,21 @@ func New(cfg Config) *Page {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = time.Minute
 	}
-	p := &Page{cfg: cfg, views: map[string]*View{}, byPath: chi.NewMux(), assets: readAssets()}
-	p.explains.lasts, p.places.lasts, p.queues.lasts, p.rules.lasts = explainLasts, placesLast, standingLasts, rulesLast
+	p := &Page{cfg: cfg, rooms: newRooms(cfg), byPath: map[string]*View{}, paths: chi.NewMux(), assets: readAssets()}
 	p.templates = p.readTemplates()
-	for _, v := range p.allViews() {
-		p.views[v.Path] = &v
-		p.byPath.Get(v.Path, func(http.ResponseWriter, *http.Request) {})
+	for _, v := range p.rooms.views() {
+		p.byPath[v.Path] = &v
+		p.paths.Get(v.Path, func(http.ResponseWriter, *http.Request) {})
 	}
 	return p
 }
 
 // Routes lists all that the page serves. Each checks for itself who asks.
 func (p *Page) Routes() (all []Route) {
-	for _, v := range p.allViews() {
-		all = append(all, Route{http.MethodGet, v.Path, p.guard(http.MethodGet, v.Path, compressed(p.serveView(p.views[v.Path])))})
+	for _, v := range p.rooms.views() {
+		all = append(all, Route{http.MethodGet, v.Path, p.guard(http.MethodGet, v.Path, compressed(p.serveView(&v)))})
 	}
-	for _, a := range p.acts() {
+	for _, a := range p.rooms.acts() {
 		all = append(all, Route{http.MethodPost, a.Path, p.guard(http.MethodPost, a.Path, p.serveAct(a))})
 	}
 	all = append(all,

@@ -44,7 +44,7 @@ func TestQuotas(t *testing.T) {
 	s := newStage(t)
 	s.world.standing = []dispatcher.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) { c.Target, c.Held = 5, 4 }, 2)}
 	tail := func(id string) string {
-		s.page.shares.took = s.page.shares.took.Add(-standingLasts) // look again
+		s.page.rooms.tree.shares.took = s.page.rooms.tree.shares.took.Add(-standingLasts) // look again
 		cells := s.get("/").byID("default." + id).all("td")
 		var all []string
 		for _, c := range cells[len(cells)-3:] {

@@ -66,7 +66,7 @@ func (p *Page) frame(w http.ResponseWriter, r *http.Request, nav string) *frame 
 		f.may = func(method, pattern string) bool { return p.cfg.May(c, method, pattern) == nil }
 	}
 	for _, l := range navigation {
-		if _, there := p.views[l.Path]; there && f.May(http.MethodGet, l.Path) {
+		if _, there := p.byPath[l.Path]; there && f.May(http.MethodGet, l.Path) {
 			l.Current = l.Path == nav
 			f.Links = append(f.Links, l)
 		}

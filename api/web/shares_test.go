@@ -85,11 +85,11 @@ func TestSharesUpdateIsThePage(t *testing.T) {
 		c.Target, c.Held, c.Deficit, c.Ready, c.Waited, c.AtTarget = float64(c.ID), 1.5, float64(c.ID)-1.5, 12345, &wait, &eta
 	}, 3, 2)}
 	page := s.get("/")
-	live, err := s.page.sharesPage(t.Context(), &Request{Path: "/"})
+	live, err := s.page.byPath["/"].Show(t.Context(), &Request{Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := live.update().Cells
+	cells := s.page.byPath["/"].Live(live).Cells
 	for _, r := range page.all("tr")[1:] {
 		texts := strings.Split(cells[r.attr["data-live"]], "\t")
 		got := r.all("td")

@@ -20,11 +20,11 @@ type standings struct {
 const standingLasts = 800 * time.Millisecond
 
 // hasShare says whether the tree has a share. It looks again where it did not know it a moment ago.
-func (p *Page) hasShare(ctx context.Context, path string) bool {
-	p.shares.mu.Lock()
-	last := p.shares.last
-	p.shares.mu.Unlock()
-	return inStanding(last, path) || inStanding(p.standing(ctx), path)
+func (t *tree) hasShare(ctx context.Context, path string) bool {
+	t.shares.mu.Lock()
+	last := t.shares.last
+	t.shares.mu.Unlock()
+	return inStanding(last, path) || inStanding(t.standing(ctx), path)
 }
 
 func inStanding(st dispatcher.Standing, path string) bool {
@@ -39,8 +39,8 @@ func inStanding(st dispatcher.Standing, path string) bool {
 }
 
 // shareNames are the paths of all shares.
-func (p *Page) shareNames(ctx context.Context) (names []string) {
-	if pools := p.standing(ctx).Pools; len(pools) > 0 { // each has all
+func (t *tree) shareNames(ctx context.Context) (names []string) {
+	if pools := t.standing(ctx).Pools; len(pools) > 0 { // each has all
 		for i := range pools[0].Shares {
 			names = append(names, pools[0].Shares[i].Path)
 		}
@@ -49,16 +49,16 @@ func (p *Page) shareNames(ctx context.Context) (names []string) {
 }
 
 // noShare says that a path leads to no share.
-func (p *Page) noShare(ctx context.Context, path string) error {
-	return fmt.Errorf("%w: no share has the path %q%s; the page / has all of them", ErrNoPage, path, nearTo(path, p.shareNames(ctx)))
+func (t *tree) noShare(ctx context.Context, path string) error {
+	return fmt.Errorf("%w: no share has the path %q%s; the page / has all of them", ErrNoPage, path, nearTo(path, t.shareNames(ctx)))
 }
 
-func (p *Page) standing(ctx context.Context) dispatcher.Standing {
-	s := &p.shares
+func (t *tree) standing(ctx context.Context) dispatcher.Standing {
+	s := &t.shares
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.took) > standingLasts {
-		s.last, s.took = p.cfg.Dispatcher.Outlook(ctx), time.Now()
+		s.last, s.took = t.dispatcher.Outlook(ctx), time.Now()
 	}
 	return s.last
 }

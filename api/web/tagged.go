@@ -15,15 +15,15 @@ const rulesLast = 10 * time.Minute
 
 // taggedSays is how a task got its share, with the rule that gave it. Where the version with the rule cannot be read it is
 // named by its number.
-func (p *Page) taggedSays(ctx context.Context, t generator.Task) string {
+func (w *work) taggedSays(ctx context.Context, t generator.Task) string {
 	in := fmt.Sprintf(" in site version %d", t.SiteVersion)
 	switch by := t.TaggedBy; {
 	case by.Verdict == "explicit":
 		return "it names its share itself"
 	case by.Verdict == string(tagging.Matched) && by.Rule != nil:
 		says := fmt.Sprintf("by tagging rule %d%s", *by.Rule+1, in)
-		rules, err := p.rules.get(t.SiteVersion, func() ([]tagging.Rule, error) {
-			st, err := p.cfg.Site.Get(ctx, t.SiteVersion)
+		rules, err := w.rules.get(t.SiteVersion, func() ([]tagging.Rule, error) {
+			st, err := w.site.Get(ctx, t.SiteVersion)
 			if err != nil {
 				return nil, err
 			}

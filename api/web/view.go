@@ -7,7 +7,7 @@ import (
 )
 
 // View is one page, under one path. To add one: write templates/NAME.html with a block "main", a file view_NAME.go with
-// the value that it shows and the View, and put it into Page.views.
+// the value that it shows and how it is made, and a line in views.go.
 type View struct {
 	Name  string   // of its template
 	Path  string   // as chi has it: "/queues/{queue}", "/shares/*"

@@ -33,11 +33,7 @@ const (
 // kindsOfChange are what the kinds of things that change are called in the audit.
 var kindsOfChange = []string{"task", "job", "queue", "site", "resource", "claim", "token", "doctor"}
 
-func (p *Page) changesView() View {
-	return View{Name: "changes", Path: "/changes", Title: "Changes", Nav: "/changes", Query: []string{"who", "what", "object", "since", "after"}, Show: p.changesPage}
-}
-
-func (p *Page) changesPage(ctx context.Context, r *Request) (Dated, error) {
+func (h *past) changesPage(ctx context.Context, r *Request) (Dated, error) {
 	out := ChangesPage{AsOf: Now(), Changes: []ChangeLine{}, Asked: askedOf(r)}
 	a := &out.Asked
 	if kind, _, _ := strings.Cut(a.Get("what"), "."); kind != "" && !slices.Contains(kindsOfChange, kind) {
@@ -48,7 +44,7 @@ func (p *Page) changesPage(ctx context.Context, r *Request) (Dated, error) {
 	if err := a.err(); err != nil {
 		return nil, err
 	}
-	looked, err := p.cfg.Audit.AuditAmong(ctx, f, changesAmong)
+	looked, err := h.audit.AuditAmong(ctx, f, changesAmong)
 	if err != nil {
 		return nil, err
 	}

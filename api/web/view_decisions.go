@@ -16,22 +16,17 @@ type DecisionsPage struct {
 
 const decisionsOfPage = 100
 
-func (p *Page) decisionsView() View {
-	return View{Name: "decisions", Path: "/decisions", Title: "Decisions", Nav: "/decisions", Query: []string{"share", "queue", "task", "job", "limit"},
-		Show: p.decisionsPage}
-}
-
-func (p *Page) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
+func (h *past) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	f := dispatcher.DecidedFilter{Share: a.Get("share"), Queue: a.Get("queue"), Task: a.number("task", 1, mostID, 0), Job: a.number("job", 1, mostID, 0),
 		Limit: int(a.number("limit", 1, 1000, decisionsOfPage))}
 	out := DecisionsPage{AsOf: Now(), Asked: a}
 	if len(a.wrong) == 0 {
-		out.Lately = p.cfg.Dispatcher.DecidedLately(ctx, f)
+		out.Lately = h.dispatcher.DecidedLately(ctx, f)
 	}
 	if len(out.Items) == 0 { // what was decided for a share or queue that has gone is shown
-		p.checkShare(ctx, &a)
-		if err := p.checkQueue(ctx, &a); err != nil {
+		h.tree.checkShare(ctx, &a)
+		if err := h.places.checkQueue(ctx, &a); err != nil {
 			return nil, err
 		}
 	}

@@ -28,11 +28,7 @@ type JobPage struct {
 // Heading is the job's number.
 func (j JobPage) Heading() string { return fmt.Sprintf("Job %d", j.Job.ID) }
 
-func (p *Page) jobView() View {
-	return View{Name: "job", Path: "/jobs/{job}", Title: "Job", Nav: "/tasks", Query: []string{"attempt"}, Show: p.jobPage}
-}
-
-func (p *Page) jobPage(ctx context.Context, r *Request) (Dated, error) {
+func (w *work) jobPage(ctx context.Context, r *Request) (Dated, error) {
 	id, err := r.id("job")
 	if err != nil {
 		return nil, err
@@ -43,11 +39,11 @@ func (p *Page) jobPage(ctx context.Context, r *Request) (Dated, error) {
 		return nil, err
 	}
 	out := JobPage{AsOf: Now(), Asked: a}
-	if out.Job, err = p.cfg.Dispatcher.Job(ctx, id); err != nil {
+	if out.Job, err = w.dispatcher.Job(ctx, id); err != nil {
 		return nil, err
 	}
 	out.Moves = jobMoves(out.Job)
-	if out.Explain, err = p.explained(ctx, out.Job); err != nil {
+	if out.Explain, err = w.explained(ctx, out.Job); err != nil {
 		return nil, err
 	}
 	for _, t := range out.Job.Attempts { // the output of an attempt is kept when it ends
@@ -59,7 +55,7 @@ func (p *Page) jobPage(ctx context.Context, r *Request) (Dated, error) {
 		return nil, fmt.Errorf("%w: attempt %d of job %d has not ended, or there is none", lookup.ErrNoAttempt, attempt, id)
 	}
 	if out.Attempt != 0 {
-		out.Log, err = p.cfg.Dispatcher.JobLog(ctx, id, out.Attempt)
+		out.Log, err = w.dispatcher.JobLog(ctx, id, out.Attempt)
 		if err != nil && !errors.Is(err, lookup.ErrNoAttempt) {
 			return nil, err
 		}
@@ -68,9 +64,9 @@ func (p *Page) jobPage(ctx context.Context, r *Request) (Dated, error) {
 }
 
 // explained is an explanation that is some seconds old at the most, and of the job's present state.
-func (p *Page) explained(ctx context.Context, job dispatcher.JobRow) (dispatcher.Explanation, error) {
-	ask := func() (dispatcher.Explanation, error) { return p.cfg.Dispatcher.Explain(ctx, job.ID) }
-	e, err := p.explains.get(job.ID, ask)
+func (w *work) explained(ctx context.Context, job dispatcher.JobRow) (dispatcher.Explanation, error) {
+	ask := func() (dispatcher.Explanation, error) { return w.dispatcher.Explain(ctx, job.ID) }
+	e, err := w.explains.get(job.ID, ask)
 	if err == nil && (e.State != job.State || e.Decision != nil && e.Decision.Attempt != job.Attempt) {
 		return ask()
 	}

@@ -27,29 +27,27 @@ func (q QueuePage) HasDecisions() bool { return q.Decisions != nil }
 
 const decisionsOfQueue = 20
 
-func (p *Page) queueView() View {
-	return View{Name: "queue", Path: "/queues/{queue}", Title: "Queue", Nav: "/queues", Show: func(ctx context.Context, r *Request) (Dated, error) {
-		name := r.Param("queue")
-		all, err := p.queuesNow(ctx)
-		if err != nil {
-			return nil, err
+func (s *places) queuePage(ctx context.Context, r *Request) (Dated, error) {
+	name := r.Param("queue")
+	all, err := s.queuesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range all {
+		if q.Name != name {
+			continue
 		}
-		for _, q := range all {
-			if q.Name != name {
-				continue
-			}
-			out := QueuePage{AsOf: Now(), QueueLine: q}
-			if c := access.CallerIn(ctx); c != nil && c.OnlyUser() != "" {
-				return out, nil // they name jobs, tasks and pilots of others
-			}
-			out.Decisions = p.cfg.Dispatcher.DecidedLately(ctx, dispatcher.DecidedFilter{Queue: name, Limit: decisionsOfQueue}).Items
-			if out.Decisions == nil {
-				out.Decisions = []dispatcher.Decided{}
-			}
-			return out, nil
+		out := QueuePage{AsOf: Now(), QueueLine: q}
+		if c := access.CallerIn(ctx); c != nil && c.OnlyUser() != "" {
+			return out, nil // they name jobs, tasks and pilots of others
 		}
-		return nil, fmt.Errorf("%w: no queue has the name %q%s; the page /queues has all of them", ErrNoPage, name, nearTo(name, queueNames(all)))
-	}}
+		out.Decisions = s.dispatcher.DecidedLately(ctx, dispatcher.DecidedFilter{Queue: name, Limit: decisionsOfQueue}).Items
+		if out.Decisions == nil {
+			out.Decisions = []dispatcher.Decided{}
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("%w: no queue has the name %q%s; the page /queues has all of them", ErrNoPage, name, nearTo(name, queueNames(all)))
 }
 
 // LabelList are the labels of the queue, by name.
@@ -86,7 +84,7 @@ func (q QueuePage) Of(h dispatcher.QueueHeld) string {
 }
 
 // setQueue is POST /queues/{queue}/state.
-func (p *Page) setQueue(ctx context.Context, r *Request) (Answer, error) {
+func (s *places) setQueue(ctx context.Context, r *Request) (Answer, error) {
 	name, state := r.Param("queue"), shares.QueueState(r.Form.Get("state"))
 	to := "/queues/" + url.PathEscape(name)
 	says := map[shares.QueueState]string{
@@ -101,9 +99,9 @@ func (p *Page) setQueue(ctx context.Context, r *Request) (Answer, error) {
 	if state == shares.Offline && !r.Sure() {
 		return r.Confirm(Confirmation{Question: "Take queue " + name + " offline?", Details: []string{says}, Verb: "Take offline", Danger: true, Back: to}), nil
 	}
-	if err := p.cfg.Site.SetQueueState(ctx, name, state); err != nil {
+	if err := s.site.SetQueueState(ctx, name, state); err != nil {
 		return Answer{}, err
 	}
-	p.queues.forget()
+	s.queues.forget()
 	return Answer{To: to, Said: "Queue " + name + " is " + string(state) + ". " + says}, nil
 }

@@ -36,19 +36,12 @@ var queueStates = []string{"online", "drain", "offline", "test", "black_hole"}
 
 const queuesOfPage = 100
 
-func (p *Page) queuesView() View {
-	return View{
-		Name: "queues", Path: "/queues", Title: "Queues", Nav: "/queues", Query: []string{"q", "pool", "state", "sort", "page"},
-		Show: p.queuesPage, Live: func(d Dated) Update { return d.(QueuesPage).update() },
-	}
-}
-
-func (p *Page) queuesPage(ctx context.Context, r *Request) (Dated, error) {
+func (s *places) queuesPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	a.oneOf("state", queueStates...)
 	a.oneOf("sort", queueSorts...)
 	page := a.number("page", 1, 100_000, 1)
-	all, err := p.queuesNow(ctx)
+	all, err := s.queuesNow(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +73,14 @@ func (p *Page) queuesPage(ctx context.Context, r *Request) (Dated, error) {
 
 // queuesNow are all queues, looked at once in a moment however many pages are open: who holds what is a sum over all that is
 // held, for which the dispatcher is locked.
-func (p *Page) queuesNow(ctx context.Context) ([]QueueLine, error) {
-	return p.queues.get(0, func() ([]QueueLine, error) {
+func (s *places) queuesNow(ctx context.Context) ([]QueueLine, error) {
+	return s.queues.get(0, func() ([]QueueLine, error) {
 		lately := map[string]dispatcher.QueueLately{}
-		for _, l := range p.cfg.Dispatcher.QueuesLately(ctx, "") {
+		for _, l := range s.dispatcher.QueuesLately(ctx, "") {
 			lately[l.Queue] = l
 		}
 		all := []QueueLine{}
-		for _, q := range p.cfg.Dispatcher.QueuesNow(ctx) {
+		for _, q := range s.dispatcher.QueuesNow(ctx) {
 			all = append(all, QueueLine{q, lately[q.Name]})
 		}
 		return all, nil

@@ -31,26 +31,22 @@ const (
 	someClaims = 50
 )
 
-func (p *Page) resourcesView() View {
-	return View{Name: "resources", Path: "/resources", Title: "Resources", Nav: "/resources", Show: func(ctx context.Context, _ *Request) (Dated, error) {
-		out, err := p.resourcesPage(ctx, "")
-		if err == nil {
-			out.Claims, err = p.cfg.Dispatcher.Claims(ctx, dispatcher.ClaimFilter{Limit: someClaims})
-		}
-		return out, err
-	}}
+func (s *places) allResources(ctx context.Context, _ *Request) (Dated, error) {
+	out, err := s.resourcesPage(ctx, "")
+	if err == nil {
+		out.Claims, err = s.dispatcher.Claims(ctx, dispatcher.ClaimFilter{Limit: someClaims})
+	}
+	return out, err
 }
 
-func (p *Page) resourceView() View {
-	return View{Name: "resource", Path: "/resources/*", Title: "Resource", Nav: "/resources", Show: func(ctx context.Context, r *Request) (Dated, error) {
-		return p.resourcesPage(ctx, r.Param("*"))
-	}}
+func (s *places) resource(ctx context.Context, r *Request) (Dated, error) {
+	return s.resourcesPage(ctx, r.Param("*"))
 }
 
-func (p *Page) resourcesPage(ctx context.Context, name string) (ResourcesPage, error) {
-	all, err := p.cfg.Dispatcher.Resources(ctx, name)
+func (s *places) resourcesPage(ctx context.Context, name string) (ResourcesPage, error) {
+	all, err := s.dispatcher.Resources(ctx, name)
 	if errors.Is(err, dispatcher.ErrUnknownResource) {
-		names, _ := p.resourceNames(ctx) // only for the hint
+		names, _ := s.resourceNames(ctx) // only for the hint
 		err = fmt.Errorf("%w%s", err, nearTo(name, names))
 	}
 	if err != nil {
@@ -108,13 +104,9 @@ type ClaimsPage struct {
 
 var claimStates = []string{"pending", "bound", "draining", "released"}
 
-func (p *Page) claimsView() View {
-	return View{Name: "claims", Path: "/claims", Title: "Resource claims", Nav: "/resources", Query: []string{"task", "state", "node", "resource", "after"}, Show: p.claimsPage}
-}
-
 const claimsOfPage = 100
 
-func (p *Page) claimsPage(ctx context.Context, r *Request) (Dated, error) {
+func (s *places) claimsPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	a.oneOf("state", claimStates...)
 	f := dispatcher.ClaimFilter{Task: a.number("task", 1, mostID, 0), State: a.Get("state"), Node: a.Get("node"), Resource: a.Get("resource"),
@@ -122,10 +114,10 @@ func (p *Page) claimsPage(ctx context.Context, r *Request) (Dated, error) {
 	var all []dispatcher.ClaimStanding
 	var err error
 	if len(a.wrong) == 0 {
-		all, err = p.cfg.Dispatcher.Claims(ctx, f)
+		all, err = s.dispatcher.Claims(ctx, f)
 	}
 	if err == nil && len(all) == 0 { // a resource that has gone may be held yet
-		err = p.checkResource(ctx, &a)
+		err = s.checkResource(ctx, &a)
 	}
 	if err == nil {
 		err = a.err()
@@ -155,15 +147,13 @@ type ClaimPage struct {
 // Heading is the claim's key.
 func (c ClaimPage) Heading() string { return fmt.Sprintf("Claim %d: %s", c.Claim.ID, c.Claim.Key) }
 
-func (p *Page) claimView() View {
-	return View{Name: "claim", Path: "/claims/{claim}", Title: "Resource claim", Nav: "/resources", Show: func(ctx context.Context, r *Request) (Dated, error) {
-		id, err := r.id("claim")
-		if err != nil {
-			return nil, err
-		}
-		claim, err := p.cfg.Dispatcher.Claim(ctx, id)
-		return ClaimPage{AsOf: Now(), Claim: claim}, err
-	}}
+func (s *places) claimPage(ctx context.Context, r *Request) (Dated, error) {
+	id, err := r.id("claim")
+	if err != nil {
+		return nil, err
+	}
+	claim, err := s.dispatcher.Claim(ctx, id)
+	return ClaimPage{AsOf: Now(), Claim: claim}, err
 }
 
 // takesSays is what a claim takes, in a line.

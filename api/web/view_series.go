@@ -27,11 +27,7 @@ var spans = map[string]struct{ span, step time.Duration }{
 	"week": {7 * 24 * time.Hour, 30 * time.Minute},
 }
 
-func (p *Page) seriesView() View {
-	return View{Name: "series", Path: "/series/*", Nav: "/", Query: []string{"span"}, Show: p.series}
-}
-
-func (p *Page) series(ctx context.Context, r *Request) (Dated, error) {
+func (t *tree) series(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	a.oneOf("span", "hour", "day", "week")
 	if err := a.err(); err != nil {
@@ -41,13 +37,13 @@ func (p *Page) series(ctx context.Context, r *Request) (Dated, error) {
 	of := spans[page.Span]
 	page.StepS = of.step.Seconds()
 	found := false
-	for _, pool := range p.standing(ctx).Pools {
+	for _, pool := range t.standing(ctx).Pools {
 		for _, s := range pool.Shares {
 			if s.Path != page.Share {
 				continue
 			}
 			found = true
-			line, err := p.cfg.Dispatcher.ShareSeries(ctx, dispatcher.SeriesRequest{Share: s.ID, Pool: pool.Pool, Span: of.span, Step: of.step})
+			line, err := t.dispatcher.ShareSeries(ctx, dispatcher.SeriesRequest{Share: s.ID, Pool: pool.Pool, Span: of.span, Step: of.step})
 			if err != nil {
 				return nil, err
 			}
@@ -55,7 +51,7 @@ func (p *Page) series(ctx context.Context, r *Request) (Dated, error) {
 		}
 	}
 	if !found {
-		return nil, p.noShare(ctx, page.Share)
+		return nil, t.noShare(ctx, page.Share)
 	}
 	return page, nil
 }

@@ -50,21 +50,13 @@ func (s SharesPage) Heading() string {
 // Spans are the times that the course of a share can be seen for.
 func (s SharesPage) Spans() []string { return []string{"hour", "day", "week"} }
 
-func (p *Page) sharesView(path string) View {
-	return View{
-		Name: "shares", Path: path, Title: "Shares", Nav: "/", Query: []string{"open"},
-		Show: func(ctx context.Context, r *Request) (Dated, error) { return p.sharesPage(ctx, r) },
-		Live: func(d Dated) Update { return d.(SharesPage).update() },
-	}
-}
-
-func (p *Page) sharesPage(ctx context.Context, r *Request) (SharesPage, error) {
+func (t *tree) sharesPage(ctx context.Context, r *Request) (Dated, error) {
 	share, a := r.Param("*"), askedOf(r)
 	a.oneOf("open", "all")
 	if err := a.err(); err != nil {
-		return SharesPage{}, err
+		return nil, err
 	}
-	st := p.standing(ctx)
+	st := t.standing(ctx)
 	page := SharesPage{AsOf: AsOf{st.At}, Version: st.Version, NextChange: st.NextChange, Share: share, Pools: []SharesPool{}, Crumbs: crumbs(share), Asked: a}
 	found := share == ""
 	for _, pool := range st.Pools {
@@ -79,7 +71,7 @@ func (p *Page) sharesPage(ctx context.Context, r *Request) (SharesPage, error) {
 		page.Pools = append(page.Pools, part)
 	}
 	if !found {
-		return page, p.noShare(ctx, share)
+		return page, t.noShare(ctx, share)
 	}
 	return page, nil
 }

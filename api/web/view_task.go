@@ -41,11 +41,7 @@ var jobStates = []string{"waiting", "ready", "leased", "finished", "failed", "ca
 
 const jobsOfPage = 50
 
-func (p *Page) taskView() View {
-	return View{Name: "task", Path: "/tasks/{task}", Title: "Task", Nav: "/tasks", Query: []string{"state", "after"}, Show: p.taskPage}
-}
-
-func (p *Page) taskPage(ctx context.Context, r *Request) (Dated, error) {
+func (w *work) taskPage(ctx context.Context, r *Request) (Dated, error) {
 	id, err := r.id("task")
 	if err != nil {
 		return nil, err
@@ -57,16 +53,16 @@ func (p *Page) taskPage(ctx context.Context, r *Request) (Dated, error) {
 		return nil, err
 	}
 	out := TaskPage{AsOf: Now(), Asked: a, Jobs: []dispatcher.JobRow{}, Places: []dispatcher.KindQueues{}}
-	if out.Task, err = p.cfg.Tasks.Task(ctx, id); err != nil {
+	if out.Task, err = w.tasks.Task(ctx, id); err != nil {
 		return nil, err
 	}
-	out.Moves, out.Tagged = taskMoves(out.Task), p.taggedSays(ctx, out.Task)
+	out.Moves, out.Tagged = taskMoves(out.Task), w.taggedSays(ctx, out.Task)
 	if !isOver(out.Task.State) {
-		if out.Places, err = p.placesOf(ctx, id); err != nil {
+		if out.Places, err = w.placesOf(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	jobs, next, err := p.cfg.Dispatcher.TaskJobs(ctx, dispatcher.JobFilter{Task: id, State: a.Get("state"), After: after, Limit: jobsOfPage})
+	jobs, next, err := w.dispatcher.TaskJobs(ctx, dispatcher.JobFilter{Task: id, State: a.Get("state"), After: after, Limit: jobsOfPage})
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +73,8 @@ func (p *Page) taskPage(ctx context.Context, r *Request) (Dated, error) {
 }
 
 // placesOf is where the jobs of a task may run, looked up every some seconds however many look.
-func (p *Page) placesOf(ctx context.Context, task int64) ([]dispatcher.KindQueues, error) {
-	return p.places.get(task, func() ([]dispatcher.KindQueues, error) { return p.cfg.Dispatcher.TaskQueues(ctx, task) })
+func (w *work) placesOf(ctx context.Context, task int64) ([]dispatcher.KindQueues, error) {
+	return w.places.get(task, func() ([]dispatcher.KindQueues, error) { return w.dispatcher.TaskQueues(ctx, task) })
 }
 
 // id is the number in a path.

@@ -29,27 +29,19 @@ var taskStates = []string{"submitting", "waiting", "ready", "scouting", "running
 
 const tasksOfPage = 50
 
-func (p *Page) tasksView() View {
-	return View{
-		Name: "tasks", Path: "/tasks", Title: "Tasks", Nav: "/tasks",
-		Query: []string{"user", "label", "share", "name", "state", "over", "sort", "after"},
-		Show:  p.tasksPage, Live: func(d Dated) Update { return d.(TasksPage).update() },
-	}
-}
-
-func (p *Page) tasksPage(ctx context.Context, r *Request) (Dated, error) {
+func (w *work) tasksPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	a.oneOf("state", taskStates...)
 	a.oneOf("sort", generator.Sorts...)
 	a.oneOf("over", "too")
 	if len(a.wrong) > 0 {
-		p.checkShare(ctx, &a)
+		w.tree.checkShare(ctx, &a)
 		return nil, a.err()
 	}
-	list, err := p.cfg.Tasks.List(ctx, generator.Listing{User: a.Get("user"), Label: a.Get("label"), Share: a.Get("share"), Name: a.Get("name"),
+	list, err := w.tasks.List(ctx, generator.Listing{User: a.Get("user"), Label: a.Get("label"), Share: a.Get("share"), Name: a.Get("name"),
 		State: a.Get("state"), Live: a.Get("over") == "" && !isOver(a.Get("state")), Sort: a.Get("sort"), After: a.Get("after"), Limit: tasksOfPage})
 	if err == nil && len(list.Tasks) == 0 && list.Next == "" { // a share that has gone may have tasks that are over
-		p.checkShare(ctx, &a)
+		w.tree.checkShare(ctx, &a)
 		err = a.err()
 	}
 	if err != nil {

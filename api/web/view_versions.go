@@ -18,11 +18,7 @@ type VersionsPage struct {
 
 const versionsPerPage = 50
 
-func (p *Page) versionsView() View {
-	return View{Name: "versions", Path: "/versions", Title: "Versions of the site", Nav: "/", Query: []string{"before"}, Show: p.versions}
-}
-
-func (p *Page) versions(ctx context.Context, r *Request) (Dated, error) {
+func (t *tree) versions(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	before := a.number("before", 1, mostID, 0)
 	if err := a.err(); err != nil {
@@ -30,12 +26,12 @@ func (p *Page) versions(ctx context.Context, r *Request) (Dated, error) {
 	}
 	page := VersionsPage{AsOf: Now()}
 	var err error
-	if page.Versions, err = p.cfg.Site.History(ctx, before, versionsPerPage); err != nil {
+	if page.Versions, err = t.site.History(ctx, before, versionsPerPage); err != nil {
 		return nil, err
 	}
 	newest := page.Versions
 	if before > 0 {
-		if newest, err = p.cfg.Site.History(ctx, 0, 1); err != nil {
+		if newest, err = t.site.History(ctx, 0, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -66,11 +62,7 @@ func (v VersionPage) Heading() string { return fmt.Sprintf("Version %d", v.Versi
 // Lines are the changes in words.
 func (v VersionPage) Lines() []changeLine { return changeLines(v.Changes) }
 
-func (p *Page) versionView() View {
-	return View{Name: "version", Path: "/versions/{version}", Nav: "/", Query: []string{"against"}, Show: p.version}
-}
-
-func (p *Page) version(ctx context.Context, r *Request) (Dated, error) {
+func (t *tree) version(ctx context.Context, r *Request) (Dated, error) {
 	n, err := strconv.ParseInt(r.Param("version"), 10, 64)
 	if err != nil || n < 1 {
 		return nil, fmt.Errorf("%w: %q is not the number of a version; /versions lists them", ErrNoPage, r.Param("version"))
@@ -80,7 +72,7 @@ func (p *Page) version(ctx context.Context, r *Request) (Dated, error) {
 	if err := a.err(); err != nil {
 		return nil, err
 	}
-	st, err := p.cfg.Site.Get(ctx, n)
+	st, err := t.site.Get(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +81,7 @@ func (p *Page) version(ctx context.Context, r *Request) (Dated, error) {
 		page.Against = n - 1
 	}
 	if page.Against > 0 {
-		page.Changes, err = p.cfg.Site.Diff(ctx, page.Against, n)
+		page.Changes, err = t.site.Diff(ctx, page.Against, n)
 	}
 	return page, err
 }

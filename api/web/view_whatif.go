@@ -28,24 +28,23 @@ func (w WhatIfPage) MayApply() bool {
 	return w.Result != nil && !w.Result.Unchanged && len(w.Result.Refused) == 0
 }
 
-func (p *Page) whatIfView() View {
-	return View{Name: "whatif", Path: "/what-if", Title: "What if the tree were different?", Nav: "/",
-		Show: func(ctx context.Context, _ *Request) (Dated, error) {
-			st, err := p.cfg.Site.Load(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return WhatIfPage{AsOf: Now(), InForce: st.Number, Source: st.Source}, nil
-		}}
+func (t *tree) whatIf(ctx context.Context, _ *Request) (Dated, error) {
+	st, err := t.site.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return WhatIfPage{AsOf: Now(), InForce: st.Number, Source: st.Source}, nil
 }
+
+const whatIfTitle = "What if the tree were different?"
 
 // pageFile is what problems call a file that was written into the form.
 const pageFile = "site.yml"
 
 // rehearse is POST /what-if: nothing changes.
-func (p *Page) rehearse(ctx context.Context, r *Request) (Answer, error) {
+func (t *tree) rehearse(ctx context.Context, r *Request) (Answer, error) {
 	page := WhatIfPage{Source: plainLines(r.Form.Get("source"))}
-	result, err := p.cfg.Site.Apply(ctx, site.ApplyRequest{Source: []byte(page.Source), Name: pageFile, DryRun: true})
+	result, err := t.site.Apply(ctx, site.ApplyRequest{Source: []byte(page.Source), Name: pageFile, DryRun: true})
 	var wrong strict.Problems
 	switch {
 	case errors.As(err, &wrong):
@@ -57,23 +56,23 @@ func (p *Page) rehearse(ctx context.Context, r *Request) (Answer, error) {
 	default:
 		page.Result = &result
 	}
-	st, err := p.cfg.Site.Load(ctx)
+	st, err := t.site.Load(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
 	page.AsOf, page.InForce = Now(), st.Number
-	return Answer{Template: "whatif", Title: "What if the tree were different?", Show: page}, nil
+	return Answer{Template: "whatif", Title: whatIfTitle, Show: page}, nil
 }
 
 // apply is POST /apply: asked once more, then the version in force. It is refused when another one came into force since
 // the rehearsal, whose figures are then not those that were looked at.
-func (p *Page) apply(ctx context.Context, r *Request) (Answer, error) {
+func (t *tree) apply(ctx context.Context, r *Request) (Answer, error) {
 	source := plainLines(r.Form.Get("source"))
 	base, err := strconv.ParseInt(r.Form.Get("base"), 10, 64)
 	if err != nil {
 		return Answer{}, fmt.Errorf("%w: base is %q, expected the number of a version", ErrQuery, r.Form.Get("base"))
 	}
-	st, err := p.cfg.Site.Load(ctx)
+	st, err := t.site.Load(ctx)
 	switch {
 	case err != nil:
 		return Answer{}, err
@@ -81,7 +80,7 @@ func (p *Page) apply(ctx context.Context, r *Request) (Answer, error) {
 		return Answer{}, fmt.Errorf("%w: version %d has come into force since version %d was looked at; rehearse the file again at /what-if", ErrMeanwhile, st.Number, base)
 	}
 	if !r.Sure() {
-		dry, err := p.cfg.Site.Apply(ctx, site.ApplyRequest{Source: []byte(source), Name: pageFile, DryRun: true})
+		dry, err := t.site.Apply(ctx, site.ApplyRequest{Source: []byte(source), Name: pageFile, DryRun: true})
 		if err != nil {
 			return Answer{}, err
 		}
@@ -92,7 +91,7 @@ func (p *Page) apply(ctx context.Context, r *Request) (Answer, error) {
 		}
 		return r.Confirm(c), nil
 	}
-	done, err := p.cfg.Site.Apply(ctx, site.ApplyRequest{Source: []byte(source), Name: pageFile, By: "page", Note: r.Form.Get("note")})
+	done, err := t.site.Apply(ctx, site.ApplyRequest{Source: []byte(source), Name: pageFile, By: "page", Note: r.Form.Get("note")})
 	if err != nil {
 		return Answer{}, err
 	}

@@ -59,19 +59,19 @@ func (a *asked) unknown(name, what string, names []string) {
 }
 
 // checkShare refuses a share that the tree does not have.
-func (p *Page) checkShare(ctx context.Context, a *asked) {
-	if share := a.Get("share"); share != "" && !p.hasShare(ctx, share) {
-		a.unknown("share", "share", p.shareNames(ctx))
+func (t *tree) checkShare(ctx context.Context, a *asked) {
+	if share := a.Get("share"); share != "" && !t.hasShare(ctx, share) {
+		a.unknown("share", "share", t.shareNames(ctx))
 	}
 }
 
 // checkQueue refuses a queue that the site does not have.
-func (p *Page) checkQueue(ctx context.Context, a *asked) error {
+func (s *places) checkQueue(ctx context.Context, a *asked) error {
 	name := a.Get("queue")
 	if name == "" {
 		return nil
 	}
-	all, err := p.queuesNow(ctx)
+	all, err := s.queuesNow(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,24 +85,24 @@ func (p *Page) checkQueue(ctx context.Context, a *asked) error {
 }
 
 // checkResource refuses a resource that the site does not have, and no claim holds.
-func (p *Page) checkResource(ctx context.Context, a *asked) error {
+func (s *places) checkResource(ctx context.Context, a *asked) error {
 	name := a.Get("resource")
 	if name == "" {
 		return nil
 	}
-	_, err := p.cfg.Dispatcher.Resources(ctx, name)
+	_, err := s.dispatcher.Resources(ctx, name)
 	if !errors.Is(err, dispatcher.ErrUnknownResource) {
 		return err
 	}
-	names, err := p.resourceNames(ctx)
+	names, err := s.resourceNames(ctx)
 	if err == nil {
 		a.unknown("resource", "resource", names)
 	}
 	return err
 }
 
-func (p *Page) resourceNames(ctx context.Context) (names []string, err error) {
-	all, err := p.cfg.Dispatcher.Resources(ctx, "")
+func (s *places) resourceNames(ctx context.Context) (names []string, err error) {
+	all, err := s.dispatcher.Resources(ctx, "")
 	for _, r := range all {
 		names = append(names, r.Name)
 	}

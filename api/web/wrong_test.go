@@ -12,7 +12,7 @@ import (
 func TestEveryViewRefusesWhatItDoesNotKnow(t *testing.T) {
 	s := filled(t)
 	s.world.standing = []dispatcher.PoolStanding{treeOf(nil, 2, 3)}
-	for _, v := range s.page.allViews() {
+	for _, v := range s.page.rooms.views() {
 		path := strings.NewReplacer("/shares/*", "/shares/S0", "/series/*", "/series/S0", "/resources/*", "/resources/lic", "{queue}", "CERN", "{task}", "5", "{job}", "77",
 			"{claim}", "31", "{version}", "2").Replace(v.Path)
 		for query, want := range map[string]string{"colour=red": "query.colour", "format=xml": "query.format", "colour=&format=json": "query.colour"} {
