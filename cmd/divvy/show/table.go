@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,33 @@ func NewFacts(w io.Writer) *Grid {
 
 // Row adds a row.
 func (g *Grid) Row(cells ...any) { g.t.AppendRow(cells) }
+
+// Some adds a fact, unless there is nothing to say.
+func (g *Grid) Some(key, value string) {
+	if value != "" {
+		g.Row(key, value)
+	}
+}
+
+// Table is how things of one kind are listed, a row each.
+type Table[T any] struct {
+	Heads []string                   // as New takes them
+	Wide  []string                   // more of them, where there is room
+	Row   func(g *Grid, one T) []any // cells of all
+}
+
+// Write lists all.
+func (t Table[T]) Write(w io.Writer, all []T, wide bool) {
+	heads := t.Heads
+	if wide {
+		heads = slices.Concat(t.Heads, t.Wide)
+	}
+	g := New(w, heads...)
+	for _, one := range all {
+		g.Row(t.Row(g, one)[:len(heads)]...)
+	}
+	g.Flush()
+}
 
 // Flush prints the grid.
 func (g *Grid) Flush() {

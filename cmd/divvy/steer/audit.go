@@ -3,7 +3,6 @@ package steer
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -37,24 +36,21 @@ func Audit(c *cli.CLI) *cobra.Command {
 			}
 			f.Since = time.Now().Add(-time.Duration(d))
 		}
-		return c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			page, err := cl.Audit(ctx, f)
-			if err != nil {
-				return err
-			}
-			return c.Print(page, func(w io.Writer) { writeAudit(w, page.Items, c.Wide()) })
-		})(cmd, args)
+		return cli.Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (client.Page[client.Audited], error) {
+			return cl.Audit(ctx, f)
+		},
+			func(to cli.Paper, page client.Page[client.Audited]) { writeAudit(to, page.Items) })(cmd, args)
 	}
 	group.AddCommand(cmd)
 	return group
 }
 
 // writeAudit is a line an entry; of texts of several lines it has the first, unless wide.
-func writeAudit(w io.Writer, all []client.Audited, wide bool) {
+func writeAudit(w cli.Paper, all []client.Audited) {
 	first := func(text string) string {
 		line, more, _ := strings.Cut(text, "\n")
 		switch {
-		case wide:
+		case w.Wide:
 			return strings.ReplaceAll(text, "\n", "; ")
 		case more != "":
 			return fmt.Sprintf("%s; %d more", line, 1+strings.Count(more, "\n"))

@@ -3,7 +3,6 @@ package steer
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -36,19 +35,12 @@ its own: ` + strings.Join(logs.Parts, ", ") + `. With --for it is as the configu
 		if err != nil {
 			return cli.WithExample(cmd, err)
 		}
-		return c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			var now client.LogLevels
-			var err error
+		return cli.Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (client.LogLevels, error) {
 			if to == nil {
-				now, err = cl.LogLevels(ctx)
-			} else {
-				now, err = cl.SetLogLevels(ctx, *to)
+				return cl.LogLevels(ctx)
 			}
-			if err != nil {
-				return err
-			}
-			return c.Print(now, func(w io.Writer) { fmt.Fprintln(w, now) })
-		})(cmd, args)
+			return cl.SetLogLevels(ctx, *to)
+		}, func(w cli.Paper, now client.LogLevels) { fmt.Fprintln(w, now) })(cmd, args)
 	}
 	group.AddCommand(cmd)
 	return group

@@ -19,7 +19,9 @@ func Resource(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "resource", Aliases: []string{"resources"}, Short: "Resources: licences and other units that are shared out"}
 	group.AddCommand(
 		&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the resources as they stand", Args: cli.Takes(),
-			RunE: c.Run(resourceList)},
+			RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]client.Resource, error) {
+				return cl.Resources(ctx)
+			}, writeResources)},
 		&cobra.Command{Use: "show RESOURCE", Short: "Show who holds units of a resource, who waits, and why",
 			Long: `Show who holds units of a resource, who waits, and why.
 
@@ -58,19 +60,12 @@ than there are now, none is given out until enough have come back.`,
 		case capacity < 0:
 			return fail.Usagef("--capacity %d: expected 0 or more", capacity)
 		}
-		return c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
-			var now client.ResourceCapacity
-			var err error
+		return cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.ResourceCapacity, error) {
 			if reset {
-				now, err = cl.ResetResourceCapacity(ctx, args[0], queue)
-			} else {
-				now, err = cl.SetResourceCapacity(ctx, args[0], queue, capacity, cli.Whoami())
+				return cl.ResetResourceCapacity(ctx, args[0], queue)
 			}
-			if err != nil {
-				return err
-			}
-			return c.Print(now, func(w io.Writer) { fmt.Fprintln(w, capacityLine(now)) })
-		})(cmd, args)
+			return cl.SetResourceCapacity(ctx, args[0], queue, capacity, cli.Whoami())
+		}, func(w cli.Paper, now client.ResourceCapacity) { fmt.Fprintln(w, capacityLine(now)) })(cmd, args)
 	}
 	return cmd
 }
@@ -86,14 +81,6 @@ func capacityLine(r client.ResourceCapacity) string {
 		return fmt.Sprintf("%s; the site file says %d", line, r.FileCapacity)
 	}
 	return line + show.Pick(r.Capacity == r.FileCapacity, ", as the site file says", fmt.Sprintf(", as set for more than this; the site file says %d", r.FileCapacity))
-}
-
-func resourceList(ctx context.Context, c *cli.CLI, cl *client.Client, _ []string) error {
-	all, err := cl.Resources(ctx)
-	if err != nil {
-		return err
-	}
-	return c.Print(client.Page[client.Resource]{Items: all}, func(w io.Writer) { writeResources(w, all, c.Wide()) })
 }
 
 func resourceShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
@@ -114,28 +101,19 @@ func resourceShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []str
 	})
 }
 
-func writeResources(w io.Writer, all []client.Resource, wide bool) {
+func writeResources(w cli.Paper, all []client.Resource) {
 	if len(all) == 0 {
 		fmt.Fprintln(w, "no resources: the site file has none that is in use (resources:)")
 		return
 	}
-	headers := []string{"resource", "queue", ">capacity", ">held", ">wanted", ">free", ">holders", ">waiting", "external"}
-	if wide {
-		headers = append(headers, ">file capacity", ">kept", "split by")
-	}
-	g := show.New(w, headers...)
-	for _, r := range all {
-		name := r.Name
-		if r.Unknown {
-			name += " (not in the site)"
-		}
-		cells := []any{name, show.OrDash(r.Queue), r.Capacity, r.Held, r.Wanted, r.Free, r.Holders, r.Waiting, external(r)}
-		if wide {
-			cells = append(cells, r.FileCapacity, r.Kept, r.SplitBy)
-		}
-		g.Row(cells...)
-	}
-	g.Flush()
+	show.Table[client.Resource]{
+		Heads: []string{"resource", "queue", ">capacity", ">held", ">wanted", ">free", ">holders", ">waiting", "external"},
+		Wide:  []string{">file capacity", ">kept", "split by"},
+		Row: func(_ *show.Grid, r client.Resource) []any {
+			return []any{r.Name + show.Pick(r.Unknown, " (not in the site)", ""), show.OrDash(r.Queue), r.Capacity, r.Held, r.Wanted, r.Free, r.Holders, r.Waiting, external(r),
+				r.FileCapacity, r.Kept, r.SplitBy}
+		},
+	}.Write(w, all, w.Wide)
 }
 
 // external is what was reported from outside, in short.
@@ -149,9 +127,7 @@ func external(r client.Resource) string {
 func writeResource(w io.Writer, r client.Resource) {
 	g := show.NewFacts(w)
 	g.Row("resource", r.Name+show.Pick(r.Unknown, " (not in the site in force: jobs that ask for it wait)", ""))
-	if r.Queue != "" {
-		g.Row("queue", r.Queue)
-	}
+	g.Some("queue", r.Queue)
 	g.Row("capacity", fmt.Sprintf("%d%s", r.Capacity, show.Pick(r.Capacity == r.FileCapacity, "", fmt.Sprintf(" (the site file says %d)", r.FileCapacity))))
 	g.Row("held", r.Held)
 	g.Row("wanted", r.Wanted)

@@ -23,7 +23,7 @@ func Shares(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "shares", Aliases: []string{"share"}, Short: "The share tree: how it stands, and its versions"}
 	group.AddCommand(sharesShowCommand(c), sharesHistoryCommand(c), sharesRollbackCommand(c), work.SharesWhy(c),
 		&cobra.Command{Use: "diff FROM TO", Short: "Show what changed between two versions", Example: "  divvy shares diff 2 3",
-			Args: cli.Takes("FROM, the number of a version", "TO, the number of another"), RunE: c.Run(sharesDiff)})
+			Args: cli.Takes("FROM, the number of a version", "TO, the number of another"), RunE: cli.Answer(c, sharesDiff, func(w cli.Paper, d client.SiteChanges) { writeChanges(w, d) })})
 	return group
 }
 
@@ -178,20 +178,17 @@ func writeHistory(w io.Writer, page client.Page[client.SiteHead], later []client
 	}
 }
 
-func sharesDiff(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
+func sharesDiff(ctx context.Context, cl *client.Client, args []string) (d client.SiteChanges, err error) {
 	from, err := versionNumber(args[0])
 	if err != nil {
-		return err
+		return d, err
 	}
 	to, err := versionNumber(args[1])
 	if err != nil {
-		return err
+		return d, err
 	}
-	d, err := cl.DiffSite(ctx, from, to)
-	if err != nil {
-		return ofVersions(err)
-	}
-	return c.Print(d, func(w io.Writer) { writeChanges(w, d) })
+	d, err = cl.DiffSite(ctx, from, to)
+	return d, ofVersions(err)
 }
 
 func sharesRollbackCommand(c *cli.CLI) *cobra.Command {

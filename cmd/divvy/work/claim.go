@@ -26,68 +26,41 @@ func Claim(c *cli.CLI) *cobra.Command {
 A claim is pending until the first of its jobs gets a slot; then it is bound there, at that node and with these devices, and its
 other jobs get slots of that node only. It is draining when its task was scaled down and those that hold it still run, and
 released when no job is left that may hold it.`,
-			Example: "  divvy resource-claim show 7", Args: cli.Takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: c.Run(claimShow)})
+			Example: "  divvy resource-claim show 7", Args: cli.Takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: cli.ByID(c, "resource-claim", (*client.Client).Claim, writeClaim)})
 	return group
 }
 
 func claimListCommand(c *cli.CLI) *cobra.Command {
 	var filter client.ClaimFilter
-	var all bool
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List resource claims by id; without --state those that are not released", Args: cli.Takes(),
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			page, err := cli.Gather(cli.Pages{All: all, After: filter.After, Limit: filter.Limit}, func(after string, limit int) (client.Page[client.Claim], error) {
-				f := filter
-				f.After, f.Limit = after, limit
-				return cl.Claims(ctx, f)
-			})
-			if err != nil {
-				return err
-			}
-			return c.Print(page, func(w io.Writer) { writeClaims(w, page, c.Wide(), time.Now()) })
-		})}
+	cmd := cli.Listing(c, &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List resource claims by id; without --state those that are not released"}, "claims",
+		func(ctx context.Context, cl *client.Client, after string, limit int) (client.Page[client.Claim], error) {
+			filter.After, filter.Limit = after, limit
+			return cl.Claims(ctx, filter)
+		}, writeClaims)
 	f := cmd.Flags()
 	f.Int64Var(&filter.Task, "task", 0, "only claims of this task")
 	f.StringVar(&filter.State, "state", "", "only claims in this state: pending, bound, draining, released")
 	_ = cmd.RegisterFlagCompletionFunc("state", cli.Fixed("pending", "bound", "draining", "released"))
 	f.StringVar(&filter.Node, "node", "", "only claims that are bound at this node")
 	f.StringVar(&filter.Resource, "resource", "", "only claims that take units of this resource")
-	f.IntVar(&filter.Limit, "limit", 100, "claims a page, 1 to 1000")
-	f.StringVar(&filter.After, "after", "", "go on after a page: its 'next'")
-	f.BoolVar(&all, "all", false, "all pages")
 	return cmd
 }
 
-func claimShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
-	id, err := cli.ParseID("resource-claim", args[0])
-	if err != nil {
-		return err
-	}
-	claim, err := cl.Claim(ctx, id)
-	if err != nil {
-		return err
-	}
-	return c.Print(claim, func(w io.Writer) { writeClaim(w, claim, time.Now()) })
-}
-
-func writeClaims(w io.Writer, page client.Page[client.Claim], wide bool, now time.Time) {
-	headers := []string{">claim", ">task", "key", "state", "queue", "node", "devices", ">sharers", ">bound"}
-	if wide {
-		headers = append(headers, "takes", ">linger", ">idle", ">age")
-	}
-	g := show.New(w, headers...)
-	for _, claim := range page.Items {
-		cells := []any{claim.ID, taskOf(claim), claim.Key, g.State(claim.State), show.OrDash(claim.Queue), show.OrDash(claim.Node),
-			show.OrDash(strings.Join(claim.Devices, " ")), sharers(claim), show.Since(now, claim.BoundAt)}
-		if wide {
-			cells = append(cells, takesOf(claim), inSeconds(claim.LingerS), show.Since(now, claim.IdleSince), show.Age(now, claim.CreatedAt))
-		}
-		g.Row(cells...)
-	}
-	g.Flush()
+func writeClaims(w cli.Paper, page client.Page[client.Claim]) {
+	show.Table[client.Claim]{
+		Heads: []string{">claim", ">task", "key", "state", "queue", "node", "devices", ">sharers", ">bound"},
+		Wide:  []string{"takes", ">linger", ">idle", ">age"},
+		Row: func(g *show.Grid, claim client.Claim) []any {
+			return []any{claim.ID, taskOf(claim), claim.Key, g.State(claim.State), show.OrDash(claim.Queue), show.OrDash(claim.Node),
+				show.OrDash(strings.Join(claim.Devices, " ")), sharers(claim), show.Since(w.Now, claim.BoundAt),
+				takesOf(claim), inSeconds(claim.LingerS), show.Since(w.Now, claim.IdleSince), show.Age(w.Now, claim.CreatedAt)}
+		},
+	}.Write(w, page.Items, w.Wide)
 	cli.More(w, page.Next)
 }
 
-func writeClaim(w io.Writer, claim client.Claim, now time.Time) {
+func writeClaim(w cli.Paper, claim client.Claim) {
+	now := w.Now
 	g := show.NewFacts(w)
 	g.Row("claim", fmt.Sprint(claim.ID))
 	g.Row("task", taskOf(claim))
@@ -98,17 +71,13 @@ func writeClaim(w io.Writer, claim client.Claim, now time.Time) {
 	if claim.Node != "" {
 		g.Row("bound", fmt.Sprintf("at node %s of queue %s%s", claim.Node, claim.Queue, forSome(now, claim.BoundAt)))
 	}
-	if len(claim.Devices) > 0 {
-		g.Row("devices", strings.Join(claim.Devices, " "))
-	}
+	g.Some("devices", strings.Join(claim.Devices, " "))
 	g.Row("sharers", sharers(claim))
 	if claim.IdleSince != nil && claim.Task != 0 { // others stay where they are
 		g.Row("idle", fmt.Sprintf("for %s; unbound after %s", show.Age(now, *claim.IdleSince), inSeconds(claim.LingerS)))
 	}
 	g.Row("created", show.Age(now, claim.CreatedAt)+" ago")
-	if claim.EndedAt != nil {
-		g.Row("released", show.Age(now, *claim.EndedAt)+" ago")
-	}
+	g.Some("released", ago(now, claim.EndedAt))
 	g.Flush()
 	if len(claim.Holders) > 0 {
 		fmt.Fprintln(w, "\nheld by")

@@ -3,7 +3,6 @@ package work
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,15 +23,11 @@ their jobs wait until it is there, and run at that node only. It stays until it 
 		Example: "  divvy resource-claim create big-disk --queue CERN --node node17\n  divvy resource-claim create cards --queue CERN --node node17 --device gpu:0 --device gpu:1",
 		Args:    cli.Takes("NAME, what tasks call it"), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.RunE = c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
+	cmd.RunE = cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.Claim, error) {
 		claim.Name = args[0]
-		made, err := cl.CreateClaim(ctx, claim)
-		if err != nil {
-			return err
-		}
-		return c.Print(made, func(w io.Writer) {
-			fmt.Fprintf(w, "claim %d (%s): at node %s of queue %s%s\n", made.ID, made.Key, made.Node, made.Queue, waitFor(made))
-		})
+		return cl.CreateClaim(ctx, claim)
+	}, func(w cli.Paper, made client.Claim) {
+		fmt.Fprintf(w, "claim %d (%s): at node %s of queue %s%s\n", made.ID, made.Key, made.Node, made.Queue, waitFor(made))
 	})
 	f := cmd.Flags()
 	f.StringVar(&claim.Queue, "queue", "", "the queue whose node it is")
@@ -51,9 +46,13 @@ func waitFor(claim client.Claim) string {
 		text += ", with " + strings.Join(claim.Devices, " ")
 	}
 	if claim.Waiting > 0 {
-		text += fmt.Sprintf("; %s for it", show.Plural(int64(claim.Waiting), "job")+show.Pick(claim.Waiting == 1, " waits", " wait"))
+		text += fmt.Sprintf("; %s for it", jobsWait(claim.Waiting))
 	}
 	return text
+}
+
+func jobsWait(n int) string {
+	return show.Plural(int64(n), "job") + show.Pick(n == 1, " waits", " wait")
 }
 
 // claimDeleteCommand ends a claim that was made outside of tasks.
@@ -67,21 +66,17 @@ goes with the last of them. Jobs that refer to it wait until there is one of its
 		Example: "  divvy resource-claim delete big-disk\n  divvy resource-claim delete big-disk --force",
 		Args:    cli.Takes("NAME, as it was created"), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.RunE = c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
-		gone, err := cl.DeleteClaim(ctx, args[0], force)
-		if err != nil {
-			return err
+	cmd.RunE = cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.Claim, error) {
+		return cl.DeleteClaim(ctx, args[0], force)
+	}, func(w cli.Paper, gone client.Claim) {
+		text := "deleted"
+		switch {
+		case gone.State == "draining":
+			text = fmt.Sprintf("goes with the last of the %s that hold it", show.Plural(int64(gone.Sharers), "job"))
+		case gone.Waiting > 0:
+			text = fmt.Sprintf("deleted; %s for another one", jobsWait(gone.Waiting))
 		}
-		return c.Print(gone, func(w io.Writer) {
-			switch {
-			case gone.State == "draining":
-				fmt.Fprintf(w, "claim %d (%s): goes with the last of the %s that hold it\n", gone.ID, gone.Key, show.Plural(int64(gone.Sharers), "job"))
-			case gone.Waiting > 0:
-				fmt.Fprintf(w, "claim %d (%s): deleted; %s for another one\n", gone.ID, gone.Key, show.Plural(int64(gone.Waiting), "job")+show.Pick(gone.Waiting == 1, " waits", " wait"))
-			default:
-				fmt.Fprintf(w, "claim %d (%s): deleted\n", gone.ID, gone.Key)
-			}
-		})
+		fmt.Fprintf(w, "claim %d (%s): %s\n", gone.ID, gone.Key, text)
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "although jobs hold it")
 	return cmd

@@ -24,7 +24,7 @@ import (
 func Job(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "job", Aliases: []string{"jobs"}, Short: "Jobs: the units that pilots run"}
 	group.AddCommand(jobListCommand(c), jobLogsCommand(c), jobExplainCommand(c),
-		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cli.Takes("JOB, the id of a job"), RunE: c.Run(jobShow)},
+		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cli.Takes("JOB, the id of a job"), RunE: cli.ByID(c, "job", (*client.Client).Job, writeJob)},
 		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a leased one is told so at its pilot's next heartbeat", Args: cli.Takes("JOB..., the ids of jobs"),
 			RunE: c.Run(jobKill)})
 	return group
@@ -32,41 +32,18 @@ func Job(c *cli.CLI) *cobra.Command {
 
 func jobListCommand(c *cli.CLI) *cobra.Command {
 	var filter client.JobFilter
-	var all bool
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id; of a user or share the newest task first", Args: cli.Takes(),
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			page, err := cli.Gather(cli.Pages{All: all, After: filter.After, Limit: filter.Limit}, func(after string, limit int) (client.Page[dispatcher.JobRow], error) {
-				f := filter
-				f.After, f.Limit = after, limit
-				return cl.Jobs(ctx, f)
-			})
-			if err != nil {
-				return err
-			}
-			return c.Print(page, func(w io.Writer) { writeJobs(w, page, c.Wide(), time.Now()) })
-		})}
+	cmd := cli.Listing(c, &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id; of a user or share the newest task first"}, "jobs",
+		func(ctx context.Context, cl *client.Client, after string, limit int) (client.Page[client.Job], error) {
+			filter.After, filter.Limit = after, limit
+			return cl.Jobs(ctx, filter)
+		}, writeJobs)
 	cmd.Flags().Int64Var(&filter.Task, "task", 0, "only jobs of this task")
 	cmd.Flags().StringVar(&filter.User, "user", "", "only jobs of this user's tasks")
 	cmd.Flags().StringVar(&filter.Share, "share", "", "only jobs of this share and those below it")
 	cmd.Flags().StringVar(&filter.Queue, "queue", "", "only jobs leased at this queue; with an ended --state, whose last attempt was there")
 	cmd.Flags().StringVar(&filter.State, "state", "", "only jobs in this state: waiting, ready, leased, finished, failed, cancelled")
 	_ = cmd.RegisterFlagCompletionFunc("state", cli.Fixed("waiting", "ready", "leased", "finished", "failed", "cancelled"))
-	cmd.Flags().IntVar(&filter.Limit, "limit", 100, "jobs a page, 1 to 1000")
-	cmd.Flags().StringVar(&filter.After, "after", "", "go on after a page: its 'next'")
-	cmd.Flags().BoolVar(&all, "all", false, "all pages")
 	return cmd
-}
-
-func jobShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
-	id, err := cli.ParseID("job", args[0])
-	if err != nil {
-		return err
-	}
-	j, err := cl.Job(ctx, id)
-	if err != nil {
-		return err
-	}
-	return c.Print(j, func(w io.Writer) { writeJob(w, j, time.Now()) })
 }
 
 func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
@@ -102,61 +79,46 @@ func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) 
 func jobLogsCommand(c *cli.CLI) *cobra.Command {
 	var attempt int
 	cmd := &cobra.Command{Use: "logs JOB", Aliases: []string{"log"}, Short: "Print the end of what an attempt wrote", Args: cli.Takes("JOB, the id of a job"),
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
-			id, err := cli.ParseID("job", args[0])
-			if err != nil {
-				return err
-			}
-			log, err := cl.JobLog(ctx, id, attempt)
-			if err != nil {
-				return err
-			}
-			return c.Print(log, func(w io.Writer) {
+		RunE: cli.ByID(c, "job", func(cl *client.Client, ctx context.Context, id int64) (client.Log, error) {
+			return cl.JobLog(ctx, id, attempt)
+		},
+			func(w cli.Paper, log client.Log) {
 				io.WriteString(w, log.Tail)
 				if log.Tail != "" && !strings.HasSuffix(log.Tail, "\n") {
 					io.WriteString(w, "\n")
 				}
-			})
-		})}
+			})}
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt; 0 = the last one")
 	return cmd
 }
 
-func writeJobs(w io.Writer, page client.Page[dispatcher.JobRow], wide bool, now time.Time) {
-	headers := []string{">job", ">task", "share", "state", ">attempt", "queue", ">age"}
-	if wide {
-		headers = append(headers, ">priority", ">index", "pilot", "inputs", "reason")
-	}
-	g := show.New(w, headers...)
-	for _, j := range page.Items {
-		cells := []any{j.ID, j.Task, j.Share, g.State(j.State), fmt.Sprintf("%d/%d", j.Attempt, j.MaxAttempts), show.OrDash(j.Queue), show.Age(now, j.CreatedAt)}
-		if wide {
-			cells = append(cells, j.Priority, j.Index, show.OrDash(j.Pilot), show.OrDash(strings.Join(j.Inputs, " ")), show.OrDash(j.Reason))
-		}
-		g.Row(cells...)
-	}
-	g.Flush()
+func writeJobs(w cli.Paper, page client.Page[client.Job]) {
+	show.Table[client.Job]{
+		Heads: []string{">job", ">task", "share", "state", ">attempt", "queue", ">age"},
+		Wide:  []string{">priority", ">index", "pilot", "inputs", "reason"},
+		Row: func(g *show.Grid, j client.Job) []any {
+			return []any{j.ID, j.Task, j.Share, g.State(j.State), fmt.Sprintf("%d/%d", j.Attempt, j.MaxAttempts), show.OrDash(j.Queue), show.Age(w.Now, j.CreatedAt),
+				j.Priority, j.Index, show.OrDash(j.Pilot), show.OrDash(strings.Join(j.Inputs, " ")), show.OrDash(j.Reason)}
+		},
+	}.Write(w, page.Items, w.Wide)
 	cli.More(w, page.Next)
 }
 
-func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
+func writeJob(w cli.Paper, j client.Job) {
+	now := w.Now
 	g := show.NewFacts(w)
 	g.Row("job", fmt.Sprint(j.ID))
 	g.Row("task", j.Task)
 	g.Row("share", j.Share)
 	g.Row("state", g.State(j.State))
-	if j.Reason != "" {
-		g.Row("reason", j.Reason)
-	}
+	g.Some("reason", j.Reason)
 	if j.TryAt != nil {
 		g.Row("tried again", "in "+j.TryAt.Sub(now).Round(time.Second).String())
 	}
 	g.Row("priority", j.Priority)
 	g.Row("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
 	g.Row("index", j.Index)
-	if len(j.Inputs) > 0 {
-		g.Row("inputs", strings.Join(j.Inputs, "\n"))
-	}
+	g.Some("inputs", strings.Join(j.Inputs, "\n"))
 	if j.FirstEvent != nil && len(j.Inputs) < 2 {
 		g.Row("events", fmt.Sprintf("%d from %d on", j.Events, *j.FirstEvent))
 	} else if j.Events > 0 {
@@ -169,9 +131,7 @@ func writeJob(w io.Writer, j dispatcher.JobRow, now time.Time) {
 		g.Row("half of", j.HalfOf)
 	}
 	g.Row("created", show.Age(now, j.CreatedAt)+" ago")
-	if j.EndedAt != nil {
-		g.Row("ended", show.Age(now, *j.EndedAt)+" ago")
-	}
+	g.Some("ended", ago(now, j.EndedAt))
 	g.Flush()
 	if len(j.Attempts) == 0 {
 		return
@@ -218,4 +178,12 @@ func exitCode(n *int) string {
 		return "-"
 	}
 	return strconv.Itoa(*n)
+}
+
+// ago is how long ago something was; empty: it was not.
+func ago(now time.Time, t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return show.Age(now, *t) + " ago"
 }

@@ -27,25 +27,18 @@ func jobExplainCommand(c *cli.CLI) *cobra.Command {
 Of a job that waits: how its share stands at every level, the first gate that it does not pass at each
 queue, how many jobs of its share come before it, and when it is likely to start. Queues that could
 never run it are counted only; -o wide lists them. Of a job that runs or has ended: the decision that started it.`,
-		RunE: c.Run(jobExplain)}
+		RunE: cli.ByID(c, "job", explainJob, writeExplanation)}
 }
 
-func jobExplain(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
-	id, err := cli.ParseID("job", args[0])
-	if err != nil {
-		return err
-	}
+func explainJob(cl *client.Client, ctx context.Context, id int64) (client.Explanation, error) {
 	e, err := cl.ExplainJob(ctx, id)
 	if client.IsCode(err, "no_job") {
-		return fail.Hintf(err, "'divvy job list' has those that there are.")
+		err = fail.Hintf(err, "'divvy job list' has those that there are.")
 	}
-	if err != nil {
-		return err
-	}
-	return c.Print(e, func(w io.Writer) { writeExplanation(w, e, c.Wide()) })
+	return e, err
 }
 
-func writeExplanation(w io.Writer, e client.Explanation, wide bool) {
+func writeExplanation(w cli.Paper, e client.Explanation) {
 	fmt.Fprintf(w, "%s\n\n", e.Summary)
 	g := show.NewFacts(w)
 	g.Row("job", fmt.Sprint(e.Job))
@@ -55,11 +48,11 @@ func writeExplanation(w io.Writer, e client.Explanation, wide bool) {
 	if e.Waits != nil {
 		g.Row("waits for", e.Waits.Reason)
 	}
-	writeTurn(w, g, e, wide)
+	writeTurn(w, g, e)
 }
 
 // writeTurn writes when its turn comes, below facts that have begun, and what is in the way.
-func writeTurn(w io.Writer, g *show.Grid, e client.Explanation, wide bool) {
+func writeTurn(w cli.Paper, g *show.Grid, e client.Explanation) {
 	if p := e.Position; p != nil {
 		g.Row("position", fmt.Sprintf("%s%d %s of its share come before it, of %d", show.Pick(p.More, "more than ", ""), p.Before, show.Pick(e.Job == 0, "jobs", "ready jobs"), max(p.Ready, p.Before+1)))
 	}
@@ -75,7 +68,7 @@ func writeTurn(w io.Writer, g *show.Grid, e client.Explanation, wide bool) {
 		writeClaimsOf(w, e.Claims, e.At)
 	}
 	if len(e.Queues) > 0 {
-		writeGates(w, e.Queues, wide)
+		writeGates(w, e.Queues)
 	}
 	if e.Decision != nil && e.Decision.Attempt > 0 {
 		writeDecision(w, *e.Decision)
@@ -118,12 +111,12 @@ func writeClaimsOf(w io.Writer, claims []client.Claim, now time.Time) {
 }
 
 // writeGates lists the queues that the job may come to run at, or, with wide, all.
-func writeGates(w io.Writer, queues []dispatcher.QueueGate, wide bool) {
+func writeGates(w cli.Paper, queues []dispatcher.QueueGate) {
 	fmt.Fprintln(w)
 	g := show.New(w, "queue", "gate", ">pilots", "reason")
 	left := 0
 	for _, q := range queues {
-		if q.Gate == gates.GateStructural && !wide && len(queues) > 10 {
+		if q.Gate == gates.GateStructural && !w.Wide && len(queues) > 10 {
 			left++
 			continue
 		}

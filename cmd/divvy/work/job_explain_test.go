@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	gates "github.com/divvyhq/divvy/dispatcher/explain"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -52,14 +53,14 @@ func TestExplanations(t *testing.T) {
 		Pools: []dispatcher.WhyStanding{{Pool: "default", A: ready.Pools[0].Levels[0], B: dispatcher.LevelStanding{Share: "Test", Weight: 5, Target: 50, Held: 51, Deficit: -1, Rank: 2, Of: 2}}}}
 	var b bytes.Buffer
 	for name, write := range map[string]func(){
-		"job-explain-ready":        func() { writeExplanation(&b, ready, false) },
-		"job-explain-claims":       func() { writeExplanation(&b, claimed, false) },
-		"job-explain-waiting":      func() { writeExplanation(&b, waiting, false) },
-		"job-explain-many":         func() { writeExplanation(&b, many, false) },
-		"job-explain-many-wide":    func() { writeExplanation(&b, many, true) },
-		"job-explain-ended":        func() { writeExplanation(&b, ended, false) },
-		"job-explain-not-recorded": func() { writeExplanation(&b, lost, false) },
-		"shares-why":               func() { writeWhy(&b, why) },
+		"job-explain-ready":        func() { writeExplanation(cli.Paper{Writer: &b, Wide: false}, ready) },
+		"job-explain-claims":       func() { writeExplanation(cli.Paper{Writer: &b, Wide: false}, claimed) },
+		"job-explain-waiting":      func() { writeExplanation(cli.Paper{Writer: &b, Wide: false}, waiting) },
+		"job-explain-many":         func() { writeExplanation(cli.Paper{Writer: &b, Wide: false}, many) },
+		"job-explain-many-wide":    func() { writeExplanation(cli.Paper{Writer: &b, Wide: true}, many) },
+		"job-explain-ended":        func() { writeExplanation(cli.Paper{Writer: &b, Wide: false}, ended) },
+		"job-explain-not-recorded": func() { writeExplanation(cli.Paper{Writer: &b, Wide: false}, lost) },
+		"shares-why":               func() { writeWhy(cli.Paper{Writer: &b}, why) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.Reset()

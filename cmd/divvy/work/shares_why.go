@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,23 +28,20 @@ chosen with the other next in line, how far below their targets they were then, 
 
 Both are paths of shares, leaves or not. They are compared where their paths part.`,
 		Example: "  divvy shares why Production/MC Production/Rep\n  divvy shares why Production Test --since 24h --last 100000",
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (y client.Why, err error) {
 			if since != "" {
 				d, err := shares.ParseDuration(since)
 				if err != nil || d <= 0 {
-					return fail.Usagef("--since %q is not a duration such as 90m, 24h or 7d", since)
+					return y, fail.Usagef("--since %q is not a duration such as 90m, 24h or 7d", since)
 				}
 				o.Since = time.Duration(d)
 			}
 			if o.Last < 0 || o.Last > 100000 {
-				return fail.Usagef("--last %d: expected 1 to 100000 decisions, or 0 for 10000", o.Last)
+				return y, fail.Usagef("--last %d: expected 1 to 100000 decisions, or 0 for 10000", o.Last)
 			}
-			y, err := cl.Why(ctx, args[0], args[1], o)
-			if err != nil {
-				return ofShares(ctx, cl, err, args)
-			}
-			return c.Print(y, func(w io.Writer) { writeWhy(w, y) })
-		})}
+			y, err = cl.Why(ctx, args[0], args[1], o)
+			return y, ofShares(ctx, cl, err, args)
+		}, writeWhy)}
 	cmd.Flags().IntVar(&o.Last, "last", 0, "recorded decisions to look at, the last ones; 0 = 10000")
 	cmd.Flags().StringVar(&since, "since", "", "how far back to look: 90m, 24h, 7d; default 1h")
 	return cmd
@@ -87,7 +83,7 @@ func nearShare(ctx context.Context, cl *client.Client, path string) string {
 	return all
 }
 
-func writeWhy(w io.Writer, y client.Why) {
+func writeWhy(w cli.Paper, y client.Why) {
 	fmt.Fprintf(w, "%s\n\n", y.Summary)
 	g := show.New(w, "chosen", "before", ">times", ">about", ">deficit", ">of the other", "last")
 	duel := func(a, b string, d dispatcher.Duel) {

@@ -25,19 +25,15 @@ func Stock(c *cli.CLI) *cobra.Command {
 A row for the jobs of a share that the same queues may run: how many are ready, how many more its tasks will
 have, and how many the free slots could start now. Below them the gaps: queues without a ready job of the share,
 and why.`,
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			all, err := cl.Stock(ctx, share, queue)
-			if err != nil {
-				return err
-			}
-			return c.Print(client.Page[client.ShareStock]{Items: all}, func(w io.Writer) { writeStock(w, all, c.Wide()) })
-		})}
+		RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]client.ShareStock, error) {
+			return cl.Stock(ctx, share, queue)
+		}, writeStock)}
 	cmd.Flags().StringVar(&share, "share", "", "only this share and those below it")
 	cmd.Flags().StringVar(&queue, "queue", "", "only what this queue may run")
 	return cmd
 }
 
-func writeStock(w io.Writer, all []dispatcher.ShareStock, wide bool) {
+func writeStock(w cli.Paper, all []client.ShareStock) {
 	g := show.New(w, "share", "queues", ">ready", ">to come", ">startable", ">starts/min")
 	gaps := show.New(w, "share", "no ready job at", "why")
 	nGaps := 0
@@ -47,11 +43,11 @@ func writeStock(w io.Writer, all []dispatcher.ShareStock, wide bool) {
 			if set.Startable < 0 {
 				startable = "no bound"
 			}
-			g.Row(s.Share, namesOf(set.Queues, "nowhere", wide), set.Ready, set.ToCome, startable, show.Units(set.StartsPerMinute))
+			g.Row(s.Share, namesOf(set.Queues, "nowhere", w.Wide), set.Ready, set.ToCome, startable, show.Units(set.StartsPerMinute))
 		}
 		for _, gap := range s.Gaps {
 			nGaps++
-			gaps.Row(s.Share, namesOf(gap.Queues, "", wide), gap.Reason)
+			gaps.Row(s.Share, namesOf(gap.Queues, "", w.Wide), gap.Reason)
 		}
 	}
 	g.Flush()
@@ -77,17 +73,10 @@ func namesOf(names []string, none string, wide bool) string {
 func taskQueuesCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "queues TASK", Short: "Show where the jobs of a task may run, and what excludes which queue",
 		Args: cli.Takes("TASK, the id of a task"), Example: "  divvy task queues 12",
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
-			id, err := cli.ParseID("task", args[0])
-			if err != nil {
-				return err
-			}
+		RunE: cli.ByID(c, "task", func(cl *client.Client, ctx context.Context, id int64) (client.Page[client.KindQueues], error) {
 			kinds, err := cl.TaskQueues(ctx, id)
-			if err != nil {
-				return err
-			}
-			return c.Print(client.Page[client.KindQueues]{Items: kinds}, func(w io.Writer) { writeKinds(w, kinds) })
-		})}
+			return client.Page[client.KindQueues]{Items: kinds}, err
+		}, func(w cli.Paper, page client.Page[client.KindQueues]) { writeKinds(w, page.Items) })}
 }
 
 func writeKinds(w io.Writer, kinds []dispatcher.KindQueues) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/internal/golden"
@@ -20,7 +21,7 @@ func TestWriteStock(t *testing.T) {
 		Queues: []dispatcher.QueueFit{{Queue: "CERN", State: shares.Online, Runs: true, Pilots: 4}, {Queue: "RAL", State: shares.Online, Runs: true, Remote: true},
 			{Queue: "BNL", State: shares.Drain, Reason: "queue is draining"}}}}
 	var b bytes.Buffer
-	writeStock(&b, all, false)
+	writeStock(cli.Paper{Writer: &b}, all)
 	golden.Equal(t, "../testdata/golden/stock.txt", b.String())
 	b.Reset()
 	writeKinds(&b, kinds)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/golden"
@@ -55,20 +56,26 @@ func TestTablesWithAges(t *testing.T) {
 	var b bytes.Buffer
 	for name, write := range map[string]func(){
 		"task-list": func() {
-			writeTasks(&b, client.Page[client.Task]{Items: []client.Task{task, waiting}, Next: "8"}, false, now)
+			writeTasks(cli.Paper{Writer: &b, Wide: false, Now: now}, client.Page[client.Task]{Items: []client.Task{task, waiting}, Next: "8"})
 		},
-		"task-list-wide":  func() { writeTasks(&b, client.Page[client.Task]{Items: []client.Task{task, waiting}}, true, now) },
-		"task-show":       func() { writeTask(&b, task, now) },
-		"task-show-panda": func() { writeTask(&b, foreign, now) },
-		"job-list":        func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, false, now) },
-		"job-list-wide":   func() { writeJobs(&b, client.Page[client.Job]{Items: []client.Job{job, stuck}}, true, now) },
-		"job-show":        func() { writeJob(&b, job, now) },
-		"claim-list":      func() { writeClaims(&b, claims, false, now) },
-		"claim-list-wide": func() { writeClaims(&b, claims, true, now) },
-		"claim-show":      func() { writeClaim(&b, claim, now) },
-		"claim-show-idle": func() { writeClaim(&b, idle, now) },
-		"claim-missing":   func() { writeClaim(&b, missing, now) },
-		"claim-over":      func() { writeClaim(&b, over, now) },
+		"task-list-wide": func() {
+			writeTasks(cli.Paper{Writer: &b, Wide: true, Now: now}, client.Page[client.Task]{Items: []client.Task{task, waiting}})
+		},
+		"task-show":       func() { writeTask(cli.Paper{Writer: &b, Now: now}, task) },
+		"task-show-panda": func() { writeTask(cli.Paper{Writer: &b, Now: now}, foreign) },
+		"job-list": func() {
+			writeJobs(cli.Paper{Writer: &b, Wide: false, Now: now}, client.Page[client.Job]{Items: []client.Job{job, stuck}})
+		},
+		"job-list-wide": func() {
+			writeJobs(cli.Paper{Writer: &b, Wide: true, Now: now}, client.Page[client.Job]{Items: []client.Job{job, stuck}})
+		},
+		"job-show":        func() { writeJob(cli.Paper{Writer: &b, Now: now}, job) },
+		"claim-list":      func() { writeClaims(cli.Paper{Writer: &b, Wide: false, Now: now}, claims) },
+		"claim-list-wide": func() { writeClaims(cli.Paper{Writer: &b, Wide: true, Now: now}, claims) },
+		"claim-show":      func() { writeClaim(cli.Paper{Writer: &b, Now: now}, claim) },
+		"claim-show-idle": func() { writeClaim(cli.Paper{Writer: &b, Now: now}, idle) },
+		"claim-missing":   func() { writeClaim(cli.Paper{Writer: &b, Now: now}, missing) },
+		"claim-over":      func() { writeClaim(cli.Paper{Writer: &b, Now: now}, over) },
 		"status":          func() { writeStatus(&b, "http://127.0.0.1:8470", status, now) },
 		"status-down":     func() { writeStatus(&b, "http://127.0.0.1:8470", down, now) },
 	} {

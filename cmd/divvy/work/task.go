@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -23,49 +22,26 @@ func Task(c *cli.CLI) *cobra.Command {
 	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c), taskScaleCommand(c), taskCloneCommand(c),
 		taskQueuesCommand(c),
 		taskExplainCommand(c),
-		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cli.Takes("TASK, the id of a task"), RunE: c.Run(taskShow)})
+		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cli.Takes("TASK, the id of a task"), RunE: cli.ByID(c, "task", (*client.Client).Task, writeTask)})
 	group.AddCommand(taskVerbCommands(c)...)
 	return group
 }
 
 func taskListCommand(c *cli.CLI) *cobra.Command {
 	f := client.TaskFilter{Newest: true}
-	var all bool
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List tasks: those that are not over first, the newest on top", Args: cli.Takes(),
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			page, err := cli.Gather(cli.Pages{All: all, After: f.After, Limit: f.Limit}, func(after string, limit int) (client.Page[client.Task], error) {
-				g := f
-				g.After, g.Limit = after, limit
-				return cl.Tasks(ctx, g)
-			})
-			if err != nil {
-				return err
-			}
-			return c.Print(page, func(w io.Writer) { writeTasks(w, page, c.Wide(), time.Now()) })
-		})}
+	cmd := cli.Listing(c, &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List tasks: those that are not over first, the newest on top"}, "tasks",
+		func(ctx context.Context, cl *client.Client, after string, limit int) (client.Page[client.Task], error) {
+			f.After, f.Limit = after, limit
+			return cl.Tasks(ctx, f)
+		}, writeTasks)
 	fl := cmd.Flags()
 	fl.StringVar(&f.User, "user", "", "only tasks of this user")
 	fl.StringSliceVar(&f.State, "state", nil, "only tasks in this state, or one of several: ready,running")
 	fl.StringVar(&f.Share, "share", "", "only tasks of this share and those below it")
 	fl.StringVar(&f.Label, "label", "", "only tasks with this label")
-	fl.IntVar(&f.Limit, "limit", 100, "tasks a page, 1 to 1000")
-	fl.StringVar(&f.After, "after", "", "go on after a page: its 'next'")
-	fl.BoolVar(&all, "all", false, "all pages")
 	_ = cmd.RegisterFlagCompletionFunc("state", cli.Fixed("submitting", "waiting", "ready", "scouting", "running", "paused", "throttled",
 		"exhausted", "finishing", "done", "finished", "failed", "aborting", "aborted"))
 	return cmd
-}
-
-func taskShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
-	id, err := cli.ParseID("task", args[0])
-	if err != nil {
-		return err
-	}
-	t, err := cl.Task(ctx, id)
-	if err != nil {
-		return err
-	}
-	return c.Print(t, func(w io.Writer) { writeTask(w, t, time.Now()) })
 }
 
 // taskChange says what a verb did, in words.
@@ -90,54 +66,46 @@ func taskChange(ch client.TaskChange) string {
 	return s
 }
 
-func writeTasks(w io.Writer, page client.Page[client.Task], wide bool, now time.Time) {
-	headers := []string{">task", "name", "user", "share", "state", ">jobs", ">ready", ">leased", ">finished", ">failed", ">age"}
+func writeTasks(w cli.Paper, page client.Page[client.Task]) {
 	watched := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.Deadline != nil })
-	if watched {
-		headers = append(headers, "late risk")
-	}
 	stuck := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.CannotRun != "" })
-	if wide {
-		headers = append(headers, ">priority", ">waiting", ">cancelled", ">attempts")
+	table := show.Table[client.Task]{
+		Heads: []string{">task", "name", "user", "share", "state", ">jobs", ">ready", ">leased", ">finished", ">failed", ">age"},
+		Wide:  []string{">priority", ">waiting", ">cancelled", ">attempts", "reason"},
+		Row: func(g *show.Grid, t client.Task) []any {
+			j := t.Jobs
+			cells := []any{t.ID, t.Name, t.User, show.OrDash(t.Share), g.State(t.State), j.Total, j.Ready, j.Leased, j.Finished, j.Failed, show.Age(w.Now, t.CreatedAt)}
+			if watched {
+				cells = append(cells, lateRisk(t))
+			}
+			reason := show.OrDash(cmp.Or(t.CannotRun, t.Reason))
+			if !w.Wide {
+				return append(cells, reason)
+			}
+			return append(cells, t.Priority, j.Waiting, j.Cancelled, t.MaxAttempts, reason)
+		},
 	}
-	if wide || stuck {
-		headers = append(headers, "reason")
+	if watched {
+		table.Heads = append(table.Heads, "late risk")
 	}
-	g := show.New(w, headers...)
-	for _, t := range page.Items {
-		j := t.Jobs
-		cells := []any{t.ID, t.Name, t.User, show.OrDash(t.Share), g.State(t.State), j.Total, j.Ready, j.Leased, j.Finished, j.Failed, show.Age(now, t.CreatedAt)}
-		if watched {
-			cells = append(cells, lateRisk(t))
-		}
-		if wide {
-			cells = append(cells, t.Priority, j.Waiting, j.Cancelled, t.MaxAttempts)
-		}
-		if wide || stuck {
-			cells = append(cells, show.OrDash(cmp.Or(t.CannotRun, t.Reason)))
-		}
-		g.Row(cells...)
+	if stuck && !w.Wide {
+		table.Heads = append(table.Heads, "reason")
 	}
-	g.Flush()
+	table.Write(w, page.Items, w.Wide)
 	cli.More(w, page.Next)
 }
 
-func writeTask(w io.Writer, t client.Task, now time.Time) {
+func writeTask(w cli.Paper, t client.Task) {
+	now := w.Now
 	g := show.NewFacts(w)
 	g.Row("task", fmt.Sprint(t.ID))
 	g.Row("name", t.Name)
 	g.Row("user", t.User)
 	g.Row("share", show.OrDash(t.Share))
-	if t.JobShare != "" {
-		g.Row("share of jobs", t.JobShare)
-	}
+	g.Some("share of jobs", t.JobShare)
 	g.Row("state", g.State(t.State))
-	if t.Reason != "" {
-		g.Row("reason", t.Reason)
-	}
-	if t.CannotRun != "" {
-		g.Row("cannot run", t.CannotRun)
-	}
+	g.Some("reason", t.Reason)
+	g.Some("cannot run", t.CannotRun)
 	g.Row("priority", t.Priority)
 	g.Row("attempts a job", t.MaxAttempts)
 	g.Row("pieces", t.Pieces)
@@ -145,12 +113,8 @@ func writeTask(w io.Writer, t client.Task, now time.Time) {
 	g.Row("jobs", fmt.Sprintf("%d: %d waiting, %d ready, %d leased, %d finished, %d failed, %d cancelled",
 		j.Total, j.Waiting, j.Ready, j.Leased, j.Finished, j.Failed, j.Cancelled))
 	g.Row("created", show.Age(now, t.CreatedAt)+" ago")
-	if t.StartedAt != nil {
-		g.Row("started", show.Age(now, *t.StartedAt)+" ago")
-	}
-	if t.EndedAt != nil {
-		g.Row("ended", show.Age(now, *t.EndedAt)+" ago")
-	}
+	g.Some("started", ago(now, t.StartedAt))
+	g.Some("ended", ago(now, t.EndedAt))
 	g.Row("attributes", show.Labels(t.Attributes))
 	g.Row("site version", t.SiteVersion)
 	if t.Scouts > 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
 
 // taskCloneCommand submits tasks like other ones.
@@ -29,29 +29,24 @@ A change is KEY=VALUE with a key of a task file, with dots to what is inside of 
 		Example: "  divvy task clone 17 --set name=again --set requirements.memory_mb=8000\n  divvy task clone 17 --set count=10 --set priority=5",
 		Args:    cli.Takes("TASK..., the ids of tasks"),
 	}
-	cmd.RunE = c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
+	cmd.RunE = cli.Items(c, func(ctx context.Context, cl *client.Client, args []string) (made []client.Task, err error) {
 		ids, err := cli.ParseIDs("task", args)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		changes, err := patchOf(sets)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var made []client.Task
 		for i, id := range ids {
-			own := ""
-			if key != "" {
-				own = numbered(key, i)
-			}
-			t, err := cl.Clone(ctx, id, changes, own)
+			t, err := cl.Clone(ctx, id, changes, show.Pick(key == "", "", numbered(key, i)))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			made = append(made, t)
 		}
-		return c.Print(client.Page[client.Task]{Items: made}, func(w io.Writer) { writeSubmitted(w, made) })
-	})
+		return made, nil
+	}, func(w cli.Paper, made []client.Task) { writeSubmitted(w, made) })
 	cmd.Flags().StringArrayVar(&sets, "set", nil, "a change: KEY=VALUE, such as requirements.memory_mb=8000; may be repeated")
 	cmd.Flags().StringVar(&key, "key", "", "a repeat with the same key makes no second clone")
 	return cmd

@@ -1,9 +1,7 @@
 package work
 
 import (
-	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -18,20 +16,10 @@ func taskExplainCommand(c *cli.CLI) *cobra.Command {
 		Long: `Explain why nothing more of a task runs: what the task waits for, and of its job that is to start
 next the first gate that it does not pass at each queue, what comes before it, and when it is likely to start.
 Of a task without jobs the same of a piece that is no job yet. -o wide lists queues that can never run it.`,
-		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
-			id, err := cli.ParseID("task", args[0])
-			if err != nil {
-				return err
-			}
-			e, err := cl.ExplainTask(ctx, id)
-			if err != nil {
-				return err
-			}
-			return c.Print(e, func(w io.Writer) { writeTaskExplanation(w, e, c.Wide()) })
-		})}
+		RunE: cli.ByID(c, "task", (*client.Client).ExplainTask, writeTaskExplanation)}
 }
 
-func writeTaskExplanation(w io.Writer, e client.TaskExplanation, wide bool) {
+func writeTaskExplanation(w cli.Paper, e client.TaskExplanation) {
 	fmt.Fprintf(w, "%s\n\n", e.Summary)
 	g := show.NewFacts(w)
 	g.Row("task", fmt.Sprint(e.Task))
@@ -43,5 +31,5 @@ func writeTaskExplanation(w io.Writer, e client.TaskExplanation, wide bool) {
 		return
 	}
 	g.Row("next", show.Pick(e.Next.Job == 0, "a piece that is no job yet", fmt.Sprintf("job %d", e.Next.Job)))
-	writeTurn(w, g, *e.Next, wide)
+	writeTurn(w, g, *e.Next)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/dispatcher"
 	gates "github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/generator"
@@ -33,7 +34,7 @@ func TestTaskExplain(t *testing.T) {
 	} {
 		change()
 		var b strings.Builder
-		writeTaskExplanation(&b, e, false)
+		writeTaskExplanation(cli.Paper{Writer: &b}, e)
 		if !strings.HasPrefix(b.String(), e.Summary) || !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -134,13 +135,13 @@ func TestListSaysWhatCannotRun(t *testing.T) {
 	page := client.Page[client.Task]{Items: []client.Task{{ID: 7, Name: "wide", State: "ready", CannotRun: "no queue can run it; x"}, {ID: 8, Name: "fine", State: "ready"}}}
 	for wide, want := range map[bool]int{false: 1, true: 1} {
 		var b strings.Builder
-		writeTasks(&b, page, wide, time.Now())
+		writeTasks(cli.Paper{Writer: &b, Wide: wide, Now: time.Now()}, page)
 		if strings.Count(b.String(), "no queue can run it; x") != want {
 			t.Errorf("%s", b.String())
 		}
 	}
 	var b strings.Builder
-	if writeTask(&b, page.Items[0], time.Now()); !strings.Contains(b.String(), "no queue can run it; x") {
+	if writeTask(cli.Paper{Writer: &b, Now: time.Now()}, page.Items[0]); !strings.Contains(b.String(), "no queue can run it; x") {
 		t.Errorf("%s", b.String())
 	}
 }
