@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // Flags are what the flags of serve say; the rest of the configuration comes below them.
@@ -132,40 +134,12 @@ func (c *Config) decodeKey(k, v *yaml.Node, seen map[string]bool) error {
 		}
 		return f.set(c, v.Value)
 	}
-	if near := nearest(k.Value); near != "" {
+	var keys []string
+	for _, f := range fields() {
+		keys = append(keys, f.key)
+	}
+	if near := strict.Closest(strings.ReplaceAll(k.Value, "-", "_"), keys); near != "" {
 		return fmt.Errorf("unknown key %q; did you mean %q?", k.Value, near)
 	}
 	return fmt.Errorf("unknown key %q", k.Value)
-}
-
-// nearest is the known key that is at most two edits away from key, or "".
-func nearest(key string) string {
-	best, name := 3, ""
-	for _, f := range fields() {
-		if d := edits(strings.ReplaceAll(key, "-", "_"), f.key); d < best {
-			best, name = d, f.key
-		}
-	}
-	return name
-}
-
-// edits is the Levenshtein distance of a and b.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := min(diagonal+cost, row[j]+1, row[j+1]+1)
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }
