@@ -38,7 +38,7 @@ type Timing struct {
 	Grace    time.Duration // no lease expires for so long after a time in which this daemon stood still, or could not append
 	Tick     time.Duration // a leader appends at least this often
 	Fresh    time.Duration // see invariant 4; less than Silence by all that two clocks may differ in it
-	Silence  time.Duration // after which a follower claims; each daemon waits up to a quarter less
+	Silence  time.Duration // after which a follower claims; each daemon waits up to an eighth less
 	Push     time.Duration // a leader tells others of batches this often at the most
 	Poll     time.Duration // after which a follower to whom nothing is pushed reads
 	Stopped  time.Duration // a gap between two steps after which the daemon was away
@@ -69,7 +69,7 @@ func (t Timing) orDefault() Timing {
 		value time.Duration
 	}{
 		{&t.TTL, 3 * time.Minute}, {&t.First, cmp.Or(t.TTL, 3*time.Minute)}, {&t.Grace, 90 * time.Second}, {&t.Tick, time.Second}, {&t.Fresh, 1200 * time.Millisecond},
-		{&t.Silence, 2 * time.Second}, {&t.Push, 50 * time.Millisecond}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second},
+		{&t.Silence, 1700 * time.Millisecond}, {&t.Push, 50 * time.Millisecond}, {&t.Poll, 500 * time.Millisecond}, {&t.Stopped, 3 * time.Second},
 		{&t.Patience, 3 * time.Second}, {&t.Making, time.Second},
 		{&t.Polled, 5 * time.Minute}, {&t.Stood, time.Minute}, {&t.Gather, time.Second}, {&t.Retry, 50 * time.Millisecond},
 		{&t.Wish, 3 * time.Second}, {&t.Turn, 2 * time.Second},

@@ -62,7 +62,7 @@ func (n *Node) silence() time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte{byte(n.cfg.Daemon), byte(n.cfg.Daemon >> 8), byte(n.cfg.Daemon >> 16), byte(n.cfg.Daemon >> 24)})
 	full := n.cfg.Timing.Silence
-	return full - full/4*time.Duration(h.Sum32()%64)/64
+	return full - full/8*time.Duration(h.Sum32()%64)/64
 }
 
 // appendOne appends an entry behind the newest batch that is known.

@@ -588,11 +588,11 @@ func TestStallsAddUp(t *testing.T) {
 		s.step()
 	}
 	s.settle()
-	for i, lost := range []bool{false, false, true} {
-		s.now += 700 * time.Millisecond
+	for i, after := range []time.Duration{700 * time.Millisecond, 700 * time.Millisecond, 1600 * time.Millisecond} { // Grace, and a Tick until it is seen that all is well
+		s.now += after
 		s.step()
 		s.settle()
-		if _, ok := s.machine.Lease(1); ok == lost {
+		if _, ok := s.machine.Lease(1); ok == (i == 2) {
 			t.Errorf("step %d: the job has a lease: %v", i, ok)
 		}
 	}

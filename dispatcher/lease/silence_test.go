@@ -7,14 +7,14 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 )
 
-// A warm daemon claims within 2 s of the leader's last word by its own clock, of one that it has to read a Poll later, and leads when that is
-// committed. It claims nothing for three quarters of the Silence, which is longer than a leader's answers hold without an append.
+// A warm daemon claims within 2 s of the leader's last word by its own clock, also of one that it has to read, and leads when that is
+// committed. It claims nothing for seven eighths of the Silence, which is longer than a leader's answers hold without an append.
 func TestTakesOverAfterASilence(t *testing.T) {
 	t.Parallel()
 	const pace = 10 * time.Millisecond
 	full := Timing{}.orDefault()
-	if full.Silence != 2*time.Second || full.Fresh >= full.Silence*3/4 {
-		t.Fatalf("the promise is 2 s, and a leader is trusted for %v: the Silence is %v", full.Fresh, full.Silence)
+	if full.Fresh >= full.Silence*7/8 {
+		t.Fatalf("a leader is trusted for %v, and the Silence is %v", full.Fresh, full.Silence)
 	}
 	first, last := time.Hour, time.Duration(0)
 	for daemon := int64(2); daemon < 66; daemon++ {
@@ -24,7 +24,7 @@ func TestTakesOverAfterASilence(t *testing.T) {
 			s.step()
 			s.step(Reloaded{Machine: s.machine.Machine, Leader: 1})
 			for range 5 { // words of the leader, at the last moment before others would claim
-				for quiet := s.now + full.Silence*3/4 - 2*pace; s.now < quiet; s.step() {
+				for quiet := s.now + full.Silence*7/8 - 2*pace; s.now < quiet; s.step() {
 					if s.now += pace; s.append != nil {
 						t.Fatalf("daemon %d claims while the leader appends", daemon)
 					}
@@ -46,17 +46,13 @@ func TestTakesOverAfterASilence(t *testing.T) {
 			call := s.ask(pullAsk(0))
 			s.settle()
 			s.answered(call, Done)
-			most := full.Silence + pace
-			if !pushed {
-				most += full.Poll // it hears of the word that much later
-			}
-			if silence < full.Silence*3/4 || silence > most {
+			if silence < full.Silence*7/8 || silence > 2*time.Second { // which is promised; who reads hears of the word up to Poll later
 				t.Errorf("daemon %d, pushed %v: it takes over after %v", daemon, pushed, silence)
 			}
 			first, last = min(first, silence), max(last, silence)
 		}
 	}
-	if last-first < full.Silence/8 {
+	if last-first < full.Silence/10 {
 		t.Errorf("all claim between %v and %v: two of them at once get in each other's way", first, last)
 	}
 	t.Logf("64 daemons take over after %v to %v", first, last)
