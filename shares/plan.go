@@ -12,17 +12,17 @@ import (
 // written in units.
 type Plan struct {
 	Weight   float64  `json:"weight" yaml:"weight" doc:"Relative to the siblings; 0 = only what nobody else wants."`
-	Tier     int      `json:"tier" yaml:"tier" doc:"Lower tiers are filled first."`
+	Tier     int      `json:"tier" yaml:"tier" is:"1..1000" doc:"Lower tiers are filled first."`
 	Owned    Amount   `json:"owned,omitzero" yaml:"owned" doc:"Units that are guaranteed, outside the pool."`
 	Min      Amount   `json:"min,omitzero" yaml:"min" doc:"Floor out of the pool while there is demand."`
 	Max      Amount   `json:"max,omitzero" yaml:"max" doc:"Hard cap."`
 	Lend     Limit    `json:"lend,omitzero" yaml:"lend" doc:"Owned units that idle ones may be lent up to: N, all, none."`
 	Borrow   Limit    `json:"borrow,omitzero" yaml:"borrow" doc:"Units of others that may be used: N, all, none."`
-	LendTo   string   `json:"lend_to,omitempty" yaml:"lend_to" doc:"Path of an ancestor: lent units stay inside it."`
-	Rank     int      `json:"rank" yaml:"rank" doc:"The largest rank is reclaimed from first."`
+	LendTo   string   `json:"lend_to,omitempty" yaml:"lend_to" is:"word=path" doc:"Path of an ancestor: lent units stay inside it."`
+	Rank     int      `json:"rank" yaml:"rank" is:"..1000000000" doc:"The largest rank is reclaimed from first."`
 	Reclaim  *Reclaim `json:"reclaim,omitempty" yaml:"reclaim" doc:"Take back actively; absent = wait for jobs to end."`
 	Windows  []Window `json:"plans,omitempty" yaml:"plans" doc:"Other figures at other times; the first that matches."`
-	HalfLife Duration `json:"half_life,omitzero" yaml:"half_life" doc:"Memory of past use; 0 = none."`
+	HalfLife Duration `json:"half_life,omitzero" yaml:"half_life" is:"duration 1s.." doc:"Memory of past use; 0 = none."`
 	Clamp    Amount   `json:"clamp,omitzero" yaml:"clamp" doc:"Most units that past use may move the target by; default its own target."`
 	Aging    *Aging   `json:"aging,omitempty" yaml:"aging" doc:"Priority that grows with waiting time."`
 	Within   string   `json:"within,omitempty" yaml:"within" enum:"fifo,fair_user" doc:"Whose job is next in a share that holds jobs: by priority and age alone, or that of the user who holds least; default that of the share above, at the top fifo."`
@@ -39,8 +39,8 @@ func DefaultPlan() Plan { return Plan{Weight: 1, Tier: 1, Rank: 10000} }
 
 // Reclaim says how a share takes back its units from others (§3).
 type Reclaim struct {
-	Grace      Duration `json:"grace,omitzero" yaml:"grace" doc:"From the delivery of the order to the end."`
-	MinRuntime Duration `json:"min_runtime,omitzero" yaml:"min_runtime" doc:"Younger jobs are spared."`
+	Grace      Duration `json:"grace,omitzero" yaml:"grace" is:"duration" doc:"From the delivery of the order to the end."`
+	MinRuntime Duration `json:"min_runtime,omitzero" yaml:"min_runtime" is:"duration" doc:"Younger jobs are spared."`
 	Rate       Rate     `json:"rate,omitzero" yaml:"rate" doc:"Most jobs in a time, such as 10/1m; absent = no limit."`
 	Scope      string   `json:"scope,omitempty" yaml:"scope" enum:"leaf,parent,lca" doc:"Where deviations are compared; default lca."`
 	By         string   `json:"by,omitempty" yaml:"by" enum:"ratio,rank" doc:"How victims are ordered; default ratio."`
@@ -48,22 +48,22 @@ type Reclaim struct {
 
 // Aging adds Points to a job's priority for every Per that it waits, Max at most (0 = no bound).
 type Aging struct {
-	Per    Duration `json:"per" yaml:"per"`
-	Points int      `json:"points" yaml:"points"`
-	Max    int      `json:"max,omitempty" yaml:"max"`
+	Per    Duration `json:"per" yaml:"per" is:"required duration 1s.."`
+	Points int      `json:"points" yaml:"points" is:"required 1..1000000"`
+	Max    int      `json:"max,omitempty" yaml:"max" is:"..1000000000"`
 }
 
 // Window overrides figures of a plan at times; nil fields keep the base.
 type Window struct {
-	When   string   `json:"when" yaml:"when" doc:"Days, hours and zone, such as Mon-Fri 08:00-18:00 Europe/Zurich."`
+	When   string   `json:"when" yaml:"when" is:"required" doc:"Days, hours and zone, such as Mon-Fri 08:00-18:00 Europe/Zurich."`
 	Weight *float64 `json:"weight,omitempty" yaml:"weight"`
-	Tier   *int     `json:"tier,omitempty" yaml:"tier"`
+	Tier   *int     `json:"tier,omitempty" yaml:"tier" is:"1..1000"`
 	Owned  *Amount  `json:"owned,omitempty" yaml:"owned"`
 	Min    *Amount  `json:"min,omitempty" yaml:"min"`
 	Max    *Amount  `json:"max,omitempty" yaml:"max"`
 	Lend   *Limit   `json:"lend,omitempty" yaml:"lend"`
 	Borrow *Limit   `json:"borrow,omitempty" yaml:"borrow"`
-	Rank   *int     `json:"rank,omitempty" yaml:"rank"`
+	Rank   *int     `json:"rank,omitempty" yaml:"rank" is:"..1000000000"`
 }
 
 // UnmarshalJSON starts from DefaultPlan, so that absent keys mean the same as in a site file.

@@ -10,17 +10,17 @@ import (
 // Resource is something scarce that jobs hold whole units of while they have a lease: licences, connections, special nodes.
 // Its units are split over sharing IDs (sharing.md §4). Start from DefaultResource.
 type Resource struct {
-	Name            string
-	Capacity        int64            // units; of one queue with PerQueue, of one key with Keyed
+	Name            string           `yaml:"name" is:"required word=resource"`
+	Capacity        int64            `yaml:"capacity" is:"required ..1000000000"` // units; of one queue with PerQueue, of one key with Keyed
 	PerQueue        bool             // every queue has units of its own
 	Of              map[string]int64 // with PerQueue: only these queues have units of their own, so many; nil: all have Capacity
-	Split           Split            // how the units are shared out
-	Keyed           bool             // a family: table:orders and table:users have units of their own, none is listed
-	MaxBypass       int              // grants that may pass a shape that one of several resources keeps back, before it gets a reservation
-	MaxHold         time.Duration    // how long a free unit may be kept for somebody who cannot use it yet
-	Settle          time.Duration    // after this the figures of a report from outside have what we hold in them
-	ExternalExpires time.Duration    // older reports from outside do not count
-	Exempt          []string         // sharing IDs that only the capacity bounds
+	Split           Split            `yaml:"split"`                         // how the units are shared out
+	Keyed           bool             `yaml:"keyed"`                         // a family: table:orders and table:users have units of their own, none is listed
+	MaxBypass       int              `yaml:"max_bypass" is:"1..1000000000"` // grants that may pass a shape that one of several resources keeps back, before it gets a reservation
+	MaxHold         time.Duration    `yaml:"max_hold"`                      // how long a free unit may be kept for somebody who cannot use it yet
+	Settle          time.Duration    `yaml:"settle"`                        // after this the figures of a report from outside have what we hold in them
+	ExternalExpires time.Duration    `yaml:"external_expires" is:"1s.."`    // older reports from outside do not count
+	Exempt          []string         `yaml:"exempt"`                        // sharing IDs that only the capacity bounds
 	Live            []LiveCapacity   // capacities set beside the file, which go before Capacity
 }
 
@@ -33,16 +33,16 @@ type LiveCapacity struct {
 
 // Split says how the units of a resource are shared out: evenly over the IDs, by Weights, or by Tree.
 type Split struct {
-	By      string             // what the sharing ID of a job is: user (which a task may replace by its sharing_id), share, label or none
-	Weights map[string]float64 // of IDs; Others: of each that is not named, which otherwise weighs 1
-	Tree    []SplitNode
+	By      string             `yaml:"by" enum:"user,share,label"` // what the sharing ID of a job is: user (which a task may replace by its sharing_id), share, label or none
+	Weights map[string]float64 `yaml:"weights"`                    // of IDs; Others: of each that is not named, which otherwise weighs 1
+	Tree    []SplitNode        `yaml:"tree" is:"most=10000"`
 }
 
 // SplitNode is a node of the tree that the units of a resource go down by, as those of a pool go down the share tree.
 type SplitNode struct {
-	Name     string      // of a leaf: a sharing ID, or Others
-	Weight   float64     // among its siblings
-	Children []SplitNode // none: a leaf
+	Name     string      `yaml:"name" is:"required"`                                                                           // of a leaf: a sharing ID, or Others
+	Weight   float64     `yaml:"weight"`                                                                                       // among its siblings
+	Children []SplitNode `yaml:"children" is:"some most=10000" hint:"leave it out: a node without children is one sharing ID"` // none: a leaf
 }
 
 // What a resource is split by.
@@ -85,13 +85,13 @@ func (r Resource) CapacityAt(key, queue string) int64 {
 
 // ClaimTemplate is what jobs that share a claim hold together (sharing.md §5).
 type ClaimTemplate struct {
-	Name       string
-	Resources  map[string]int64 // units, charged once for all sharers
-	Node       bool             // the sharers run on one node
-	Devices    map[string]int   // of that node, by kind
-	MaxSharers int              // jobs that hold it at a time; 0: no bound
-	Linger     time.Duration    // how long it stays bound while nobody holds it
-	Gang       bool             // a group starts when all of it fits on the node
+	Name       string           `yaml:"name" is:"required word=template"`
+	Resources  map[string]int64 `yaml:"resources" is:"1..1000000000"`     // units, charged once for all sharers
+	Node       bool             `yaml:"node"`                             // the sharers run on one node
+	Devices    map[string]int   `yaml:"devices" is:"1..1000 keys=device"` // of that node, by kind
+	MaxSharers int              `yaml:"max_sharers" is:"1..1000000"`      // jobs that hold it at a time; 0: no bound
+	Linger     time.Duration    `yaml:"linger" is:"..24h"`                // how long it stays bound while nobody holds it
+	Gang       bool             `yaml:"gang"`                             // a group starts when all of it fits on the node
 }
 
 // DefaultLinger is the Linger of a template that says nothing.

@@ -35,21 +35,21 @@ const (
 
 // Queue is a place where pilots run. Zero limits are unlimited, but for Slots.
 type Queue struct {
-	ID             QueueID           `json:"id"`
-	Name           string            `json:"name"`
-	Pool           string            `json:"pool"`
-	State          QueueState        `json:"state" enum:"online,drain,offline,test"`
-	Slots          *int              `json:"slots,omitempty" doc:"Cores that may run at once; absent = unlimited."`
-	CorePowerMilli int64             `json:"core_power_milli" doc:"Thousandths of a unit that one core counts."`
-	Cores          int               `json:"cores,omitempty" doc:"Most cores of one job."`
-	MemoryMB       int64             `json:"memory_mb,omitempty" doc:"Most memory of one job."`
-	DiskMB         int64             `json:"disk_mb,omitempty" doc:"Most scratch of one job."`
-	WalltimeS      int64             `json:"walltime_s,omitempty" doc:"Longest job in seconds."`
-	MaxIO          int64             `json:"max_io_kb_s,omitempty" doc:"kB/s that the jobs that run here may read and write together, by what their tasks say; absent = no bound."`
-	Labels         map[string]string `json:"labels,omitempty"`
-	Locations      []string          `json:"locations,omitempty" doc:"Storages that jobs here are near to, beside one of the queue's own name."`
-	AllowShares    []string          `json:"allow_shares,omitempty" doc:"Paths of shares, or globs of them, that run here with all below them; absent = all."`
-	DenyShares     []string          `json:"deny_shares,omitempty" doc:"Those that do not run here, also of the allowed ones."`
+	ID             QueueID           `json:"id" yaml:"-"`
+	Name           string            `json:"name" is:"required word=queue"`
+	Pool           string            `json:"pool" is:"word=pool"`
+	State          QueueState        `json:"state" yaml:"-" enum:"online,drain,offline,test"`
+	Slots          *int              `json:"slots,omitempty" is:"..1000000000" doc:"Cores that may run at once; absent = unlimited."`
+	CorePowerMilli int64             `json:"core_power_milli" yaml:"core_power" is:"milli ..1000000" zero:"leave it out for 1; use slots: 0 to run nothing" doc:"Thousandths of a unit that one core counts."`
+	Cores          int               `json:"cores,omitempty" is:"1..1000000000" doc:"Most cores of one job."`
+	MemoryMB       int64             `json:"memory_mb,omitempty" is:"1..1000000000" doc:"Most memory of one job."`
+	DiskMB         int64             `json:"disk_mb,omitempty" is:"1..1000000000" doc:"Most scratch of one job."`
+	WalltimeS      int64             `json:"walltime_s,omitempty" yaml:"walltime" is:"seconds 1s.." doc:"Longest job in seconds."`
+	MaxIO          int64             `json:"max_io_kb_s,omitempty" yaml:"max_io" is:"milli ..1000000" zero:"leave it out for no bound; deny_shares keeps work away" doc:"kB/s that the jobs that run here may read and write together, by what their tasks say; absent = no bound."`
+	Labels         map[string]string `json:"labels,omitempty" is:"empty"`
+	Locations      []string          `json:"locations,omitempty" is:"some most=1000 word=location" once:"location" hint:"leave it out, that means the same" doc:"Storages that jobs here are near to, beside one of the queue's own name."`
+	AllowShares    []string          `json:"allow_shares,omitempty" is:"some most=1000 word=pattern" once:"pattern" hint:"leave it out, that means the same" doc:"Paths of shares, or globs of them, that run here with all below them; absent = all."`
+	DenyShares     []string          `json:"deny_shares,omitempty" is:"some most=1000 word=pattern" once:"pattern" hint:"leave it out, that means the same" doc:"Those that do not run here, also of the allowed ones."`
 	Prefer         string            `json:"prefer,omitempty" enum:",wide" doc:"wide: wide jobs go first within a leaf."`
 }
 

@@ -9,18 +9,18 @@ import (
 
 // Policy is what a site says about attempts that did not finish. The zero Policy says nothing, and so does nil.
 type Policy struct {
-	Rules           []Rule // in their order
-	QuarantineAfter int    // attempts lost in a row, where the task does not say; 0 = never
-	BlackHole       BlackHole
+	Rules           []Rule    // in their order
+	QuarantineAfter int       `yaml:"quarantine_after" is:"..1000"` // attempts lost in a row, where the task does not say; 0 = never
+	BlackHole       BlackHole `yaml:"black_hole"`
 	Codes           Codes
 }
 
 // BlackHole says when a queue counts as one that fails whatever it gets; Sample 0 = never.
 type BlackHole struct {
-	Fails  float64       // part of what ended there that failed or was lost
-	Sample int           // ends there, at least
-	Window time.Duration // in which they are counted
-	Probe  time.Duration // how often such a queue gets a job to try
+	Fails  float64       `yaml:"fails" is:"0.5..1" hint:"the part of what ends at the queue that fails or is lost"` // part of what ended there that failed or was lost
+	Sample int           `yaml:"sample" is:"5..1000000000"`                                                         // ends there, at least
+	Window time.Duration `yaml:"window" is:"1m.."`                                                                  // in which they are counted
+	Probe  time.Duration `yaml:"probe" is:"1s.."`                                                                   // how often such a queue gets a job to try
 }
 
 // Terms are those of a task. The zero Terms leave all to its max_attempts.

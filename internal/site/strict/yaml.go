@@ -191,6 +191,70 @@ func (v *Value) child(n *yaml.Node, name string) (Value, bool) {
 	return c, true
 }
 
+// At is what a path leads to, such as plans[0].when, or as far down as there is something: where a problem with it is. It does
+// not count as reading.
+func (v Value) At(path string) Value {
+	for path != "" {
+		_, below, rest := v.step(path)
+		if !below.Present() {
+			break
+		}
+		v, path = below, strings.TrimPrefix(rest, ".")
+	}
+	return v
+}
+
+// Has says whether a mapping has a key.
+func (v Value) Has(name string) bool { return v.Key(name).Present() }
+
+// Key is a key of a mapping; the zero Value if it does not have it.
+func (v Value) Key(name string) Value {
+	if key, _, rest := v.step(name); key.Present() && rest == "" {
+		return key
+	}
+	return Value{}
+}
+
+// Keys are the keys of a mapping. Like At this does not count as reading.
+func (v Value) Keys() (keys []Value) {
+	for i := 0; v.IsMapping() && i+1 < len(v.node.Content); i += 2 {
+		keys = append(keys, Value{node: v.node.Content[i], report: v.report, up: &v, depth: v.depth - 1, name: "key"})
+	}
+	return keys
+}
+
+// step is the element or the entry, with its key, that a path begins with, and what is left of the path. Of the keys of a mapping,
+// which may have points in them, it is the longest.
+func (v Value) step(path string) (key, below Value, rest string) {
+	var nodes []*yaml.Node
+	if v.IsList() || v.IsMapping() {
+		nodes = v.node.Content
+	}
+	child := func(n *yaml.Node, name string) Value {
+		if n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		return Value{node: n, report: v.report, up: &v, depth: v.depth - 1, name: name}
+	}
+	if v.IsList() {
+		number, after, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		if i, err := strconv.Atoi(number); err == nil && i >= 0 && i < len(nodes) {
+			return key, child(nodes[i], v.name), after
+		}
+		return key, below, path
+	}
+	rest, most := path, -1
+	for i := 0; i+1 < len(nodes); i += 2 {
+		name := child(nodes[i], "key")
+		text := name.node.Value
+		after, ok := strings.CutPrefix(path, text)
+		if ok && len(text) > most && (after == "" || after[0] == '.' || after[0] == '[') {
+			key, below, rest, most = name, child(nodes[i+1], clip(text)), after, len(text)
+		}
+	}
+	return key, below, rest
+}
+
 // kind is the value's kind in words, for messages.
 func (v Value) kind() string {
 	switch {
