@@ -20,36 +20,31 @@ const (
 	Wait             Action = "wait"              // nothing but the backoff of the rule
 )
 
-// Actions lists them all.
-var Actions = []string{string(NoRetry), string(Limit), string(IncreaseMemory), string(IncreaseWalltime),
-	string(SplitSmaller), string(AvoidQueue), string(Wait)}
-
 // Bounds of a policy.
 const (
-	MaxRules   = 500
 	MaxPattern = 1000 // bytes of a regex
 	MaxFactor  = 100
 )
 
 // Rule is one line of retry_rules.
 type Rule struct {
-	Name    string
-	Match   Match
-	Action  Action
-	Factor  float64       // of increase_memory and increase_walltime, above 1
-	Times   int           // of limit
-	Backoff time.Duration // 0: that of the task
-	DryRun  bool
-	Expires time.Time // zero: never
+	Name    string        `yaml:"name" is:"required word=rule"`
+	Match   Match         `yaml:"match" is:"required"`
+	Action  Action        `yaml:"action" is:"required" enum:"no_retry,limit,increase_memory,increase_walltime,split_smaller,avoid_queue,wait"`
+	Factor  float64       `yaml:"factor"`                // of increase_memory and increase_walltime, above 1
+	Times   int           `yaml:"times" is:"1..1000"`    // of limit
+	Backoff time.Duration `yaml:"backoff" is:"1s..720h"` // 0: that of the task
+	DryRun  bool          `yaml:"dry_run"`
+	Expires time.Time     `yaml:"expires"` // zero: never
 }
 
 // Match is what an attempt must be like; what is not said matches all.
 type Match struct {
-	Outcome string // failed or lost
-	Source  string // whose code; "": anybody's
-	Codes   []Range
-	Message *regexp.Regexp // somewhere in the message
-	Label   *regexp.Regexp // the label of the task, as a whole
+	Outcome string         `yaml:"outcome" enum:"failed,lost"` // failed or lost
+	Source  string         `yaml:"source" is:"word=source"`    // whose code; "": anybody's
+	Codes   []Range        `yaml:"code"`
+	Message *regexp.Regexp `yaml:"message"` // somewhere in the message
+	Label   *regexp.Regexp `yaml:"label"`   // the label of the task, as a whole
 }
 
 // Range is some codes, both ends included.

@@ -14,15 +14,14 @@ import (
 // label, or of what of these it names together. Each user, share or label that its globs match has the bounds for itself. Of
 // the limits that name the same, the first that matches a task counts.
 type Limit struct {
-	User, Share, Label string // globs; "" = it does not say
+	User  string `yaml:"user" is:"word=glob"` // globs; "" = it does not say
+	Share string `yaml:"share" is:"word=glob"`
+	Label string `yaml:"label" is:"word=glob"`
 
-	Tasks *int64        // active at a time; nil = no bound
-	Ready *int64        // jobs made and not leased
-	Units *shares.Units // held, ready jobs as if they were
+	Tasks *int64        `yaml:"max_active_tasks" is:"..1000000000"`     // active at a time; nil = no bound
+	Ready *int64        `yaml:"max_ready_jobs" is:"..1000000000"`       // jobs made and not leased
+	Units *shares.Units `yaml:"max_held_units" is:"milli ..1000000000"` // held, ready jobs as if they were
 }
-
-// maxLimits bounds the list.
-const maxLimits = 1000
 
 // Whom says for whom the limit counts a task of that user, label and share; false: it does not concern the task. Of a share
 // and those above it, the topmost that the glob matches counts.
@@ -116,41 +115,30 @@ func (l Limit) String() string {
 	return text
 }
 
-// limit is one of a file, and where that says it.
-type limit struct {
-	Limit
-	entry strict.Value
-	seen  strict.Seen
-}
-
-func readLimits(v strict.Value) []limit {
-	list, _ := v.List()
-	if len(list) > maxLimits {
-		tooMany(v, len(list), maxLimits)
-		return nil
-	}
-	limits := make([]limit, 0, len(list))
-	for _, e := range list {
-		limits = append(limits, readLimit(e))
-	}
-	return limits
-}
-
-// addLimits takes the limits over, and refuses those that bound nothing: that mean no share, or whose tasks are all bound by
-// one before them.
-func (s *Content) addLimits(limits []limit, all []*share) {
-	var paths []string
-	each(all, func(s *share) { paths = append(paths, s.path) })
+// addLimits takes the limits over, and refuses those that bound nothing: that say not whose they are or how much, that mean no
+// share, or whose tasks are all bound by one before them.
+func (s *Content) addLimits(limits []Limit, v strict.Value, paths []string) {
+	s.Limits = limits
 	for i, l := range limits {
-		s.Limits = append(s.Limits, l.Limit)
-		if l.entry.Failed() {
+		at := element(v, i)
+		switch {
+		case at.Failed():
+			continue
+		case l.names() == [3]bool{} && !at.Has("user") && !at.Has("share") && !at.Has("label"):
+			at.Fail("the limit does not say whose it is", `user, share or label: a glob, "*" for each of them`)
+			continue
+		case l.Tasks == nil && l.Ready == nil && l.Units == nil:
+			at.Fail("the limit has no bound", "max_active_tasks, max_ready_jobs or max_held_units")
 			continue
 		}
 		if l.Share != "" && !slices.ContainsFunc(paths, func(p string) bool { _, ok := topmost(l.Share, p); return ok }) {
-			l.seen.At("share").Fail(fmt.Sprintf("share: %q means no share", l.Share), strict.DidYouMean(l.Share, paths))
+			at.At("share").Fail(fmt.Sprintf("share: %q means no share", l.Share), strict.DidYouMean(l.Share, paths))
 		}
-		if k := slices.IndexFunc(limits[:i], func(before limit) bool { return !before.entry.Failed() && before.covers(l.Limit) }); k >= 0 {
-			l.entry.Fail(fmt.Sprintf("the limit bounds nothing: that of line %d bounds all that it means", limits[k].entry.Line()), "of those that name the same the first that matches counts: put exceptions first, and all bounds of one into it")
+		for k := range i {
+			if limits[k].covers(l) && !element(v, k).Failed() {
+				at.Fail(fmt.Sprintf("the limit bounds nothing: that of line %d bounds all that it means", element(v, k).Line()), "of those that name the same the first that matches counts: put exceptions first, and all bounds of one into it")
+				break
+			}
 		}
 	}
 }
@@ -161,45 +149,3 @@ func (l Limit) covers(other Limit) bool {
 }
 
 func covers(glob, other string) bool { return glob == other || glob == "*" }
-
-func readLimit(v strict.Value) (l limit) {
-	l.entry = v
-	seen := v.Mapping(strict.Fields{
-		"user":             func(v strict.Value) { l.User = readGlob(v) },
-		"share":            func(v strict.Value) { l.Share = readGlob(v) },
-		"label":            func(v strict.Value) { l.Label = readGlob(v) },
-		"max_active_tasks": func(v strict.Value) { l.Tasks = readBound(v) },
-		"max_ready_jobs":   func(v strict.Value) { l.Ready = readBound(v) },
-		"max_held_units": func(v strict.Value) {
-			if m, ok := v.Milli(); ok {
-				units := shares.Units(bounded(v, m, maxAmount))
-				l.Units = &units
-			}
-		},
-	})
-	switch {
-	case v.Failed():
-	case !seen.Has("user") && !seen.Has("share") && !seen.Has("label"):
-		v.Fail("the limit does not say whose it is", `user, share or label: a glob, "*" for each of them`)
-	case !seen.Has("max_active_tasks") && !seen.Has("max_ready_jobs") && !seen.Has("max_held_units"):
-		v.Fail("the limit has no bound", "max_active_tasks, max_ready_jobs or max_held_units")
-	}
-	l.seen = seen
-	return l
-}
-
-func readGlob(v strict.Value) string {
-	s, ok := v.NonEmpty()
-	if _, err := path.Match(s, ""); ok && err != nil {
-		v.Fail(fmt.Sprintf("%s %q is not a glob", v.Name(), s), "for instance phys-*")
-	}
-	return s
-}
-
-func readBound(v strict.Value) *int64 {
-	n, ok := v.Int(0, maxAmount)
-	if !ok {
-		return nil
-	}
-	return &n
-}

@@ -1,55 +1,25 @@
 package file
 
 import (
-	"slices"
-	"strings"
+	"fmt"
 
 	"github.com/divvyhq/divvy/internal/site/strict"
-	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/retry"
-	"github.com/divvyhq/divvy/shares/tagging"
 )
 
-// Content is what a checked site file says.
-type Content struct {
-	Source    string // the file as it was written
-	Tree      *shares.Tree
-	Queues    []shares.Queue // in file order
-	Rules     []tagging.Rule
-	OnNoMatch string // reject, hold or the path of a leaf
-	Tags      *tagging.Table
-
-	Resources      []shares.Resource // in file order, with what was set beside the file when it was loaded
-	ClaimTemplates []shares.ClaimTemplate
-	Attempts       *retry.Policy // retry_rules, exit_codes and attempts
-	Limits         []Limit       // in file order
-
-	Was      map[string]string   // path → the path that the share had before, as the file says
-	QueueWas map[string]string   // the same of the names of queues
-	Pilots   map[string][]string // queue → who may pull there; absent = every pilot
-	Notes    []string            // what is allowed but may be a slip
+// document is a site file as it is written.
+type document struct {
+	Shares         []share         `yaml:"shares" is:"required most=2000"`
+	Tags           []rule          `yaml:"tags" is:"most=1000"`
+	OnNoMatch      string          `yaml:"on_no_match"`
+	Queues         []queue         `yaml:"queues" is:"most=5000" once:"queue"`
+	Resources      []resource      `yaml:"resources" is:"most=1000" once:"resource"`
+	ClaimTemplates []claimTemplate `yaml:"claim_templates" is:"most=1000" once:"claim template"`
+	Limits         []Limit         `yaml:"limits" is:"most=1000"`
+	RetryRules     []retry.Rule    `yaml:"retry_rules" is:"most=500" once:"retry rule"`
+	ExitCodes      retry.Codes     `yaml:"exit_codes"`
+	Attempts       retry.Policy    `yaml:"attempts"`
 }
-
-// Queue finds a queue by name.
-func (s *Content) Queue(name string) (shares.Queue, bool) {
-	i := slices.IndexFunc(s.Queues, func(q shares.Queue) bool { return q.Name == name })
-	if i < 0 {
-		return shares.Queue{}, false
-	}
-	return s.Queues[i], true
-}
-
-// Leaf says whether path is a share that may hold jobs.
-func (s *Content) Leaf(path string) bool {
-	i, ok := s.Tree.ByPath(path)
-	return ok && s.Tree.Leaf(i)
-}
-
-// What on_no_match may say besides a share.
-const (
-	Reject = "reject"
-	Hold   = "hold"
-)
 
 // Parse reads and checks a site file. The error is strict.Problems: everything that is wrong, in file order.
 func Parse(name string, src []byte) (*Content, error) {
@@ -63,118 +33,68 @@ func Parse(name string, src []byte) (*Content, error) {
 	case len(docs) > 1:
 		docs[1].Fail("a second document", "a site is one document: take out the ---")
 	}
-	s := &Content{Source: string(src), OnNoMatch: Reject, Attempts: DefaultAttempts()}
-	s.read(docs[0])
+	said := document{OnNoMatch: Reject, Attempts: *DefaultAttempts()}
+	decoder.Decode(docs[0], &said)
+	s := &Content{Source: string(src)}
+	s.take(docs[0], &said)
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// read goes through the file first and checks across its parts afterwards, whatever their order in the file.
-func (s *Content) read(doc strict.Value) {
-	var all []*share
-	var queues []queueSpec
-	var rules []rule
-	var resources []*resource
-	var templates []*template
-	var limits []limit
-	seen := doc.Mapping(strict.Fields{
-		"shares":          func(v strict.Value) { all = readShares(v, "") },
-		"queues":          func(v strict.Value) { queues = readQueues(v) },
-		"resources":       func(v strict.Value) { resources = readResources(v) },
-		"claim_templates": func(v strict.Value) { templates = readTemplates(v) },
-		"tags":            func(v strict.Value) { rules = readRules(v) },
-		"retry_rules":     func(v strict.Value) { s.Attempts.Rules = readRetryRules(v) },
-		"exit_codes":      func(v strict.Value) { s.Attempts.Codes = readExitCodes(v) },
-		"attempts":        func(v strict.Value) { readAttempts(v, s.Attempts) },
-		"limits":          func(v strict.Value) { limits = readLimits(v) },
-		"on_no_match":     func(v strict.Value) { s.OnNoMatch, _ = v.NonEmpty() },
+// take checks the parts of a file against each other, whatever their order there.
+func (s *Content) take(v strict.Value, said *document) {
+	at := func(key string) strict.Value { return v.At(key) }
+	if at("shares").IsList() && len(said.Shares) == 0 && !at("shares").Failed() {
+		at("shares").Fail("shares is empty", "jobs need at least one share")
+	}
+	t := newTree(said.Shares)
+	s.Tree = t.build(at("shares"))
+	s.Was = t.formerPaths()
+	s.addQueues(said.Queues, t)
+	t.checkPools(s.Queues)
+	s.notePools(t)
+	s.addLimits(said.Limits, at("limits"), t.paths)
+	s.addResources(said.Resources, t)
+	s.addTemplates(said.ClaimTemplates, at("resources"))
+	s.addRules(said.Tags, said.OnNoMatch, at("on_no_match"), t)
+	s.Attempts = &said.Attempts
+	s.Attempts.Rules, s.Attempts.Codes = said.RetryRules, said.ExitCodes
+	for i := range said.RetryRules {
+		checkRetryRule(&said.RetryRules[i], element(at("retry_rules"), i))
+	}
+}
+
+// element is where an entry of a list stands.
+func element(v strict.Value, i int) strict.Value { return v.At(fmt.Sprintf("[%d]", i)) }
+
+// decoder knows the texts and the other ways of writing that site files have.
+var decoder = newDecoder()
+
+func newDecoder() *strict.Decoder {
+	const globs = "* stands for any letters of a name, ? for one, [ab] for one of these"
+	d := strict.NewDecoder(map[string]strict.Word{
+		"path": sharePath, "pilots": pilots, "attribute": attribute,
+		"share":    nameWithout("/$=", "the children of a share go under children:; $ and = have a meaning in rules and in --move"),
+		"queue":    nameWithout("/*?[]=!, \"'", "a queue's name stands in addresses and beside globs and label selectors"),
+		"pool":     nameWithout("/*?[]=!, \"'", "for instance cpu or gpu"),
+		"resource": resourceName,
+		"template": nameWithout("/:*?#% \"'", "for instance shared-gpu"),
+		"device":   nameWithout(":/*?#%=, \"'", "for instance gpu"),
+		"location": nameWithout(" ,\"'", "for instance CERN-PROD_DATADISK"),
+		"rule":     nameWithout("\"'", "for instance out-of-memory"),
+		"source":   nameWithout(" :\"'", "payload, pilot, or what stands before ErrorCode in the pilot's report"),
+		"glob":     glob(" %q is not a glob", "for instance phys-*"),
+		"pattern":  glob(": %q is no glob", globs),
 	})
-	seen.Require("shares")
-	if seen.Has("shares") && seen.At("shares").IsList() && len(all) == 0 && !seen.At("shares").Failed() {
-		seen.At("shares").Fail("shares is empty", "jobs need at least one share")
-	}
-	s.Tree = buildTree(seen.At("shares"), all)
-	s.Was = formerPaths(all)
-	s.addQueues(queues)
-	checkPools(all, s.Queues)
-	s.notePools(all)
-	checkSharePatterns(queues, all)
-	s.addLimits(limits, all)
-	s.addResources(resources, all)
-	s.addTemplates(templates, seen.At("resources"))
-	s.addRules(rules, all, seen.At("on_no_match"))
-}
-
-// Bounds of a file: what is more is a mistake, or wants another design.
-const (
-	maxQueues = 5000
-	maxRules  = 1000
-)
-
-// tooMany refuses a list without reading it.
-func tooMany(v strict.Value, n, most int) {
-	v.Failf("%s: %d entries, more than %d", v.Name(), n, most)
-}
-
-func (s *Content) addQueues(queues []queueSpec) {
-	s.QueueWas, s.Pilots = map[string]string{}, map[string][]string{}
-	for _, q := range queues {
-		s.Queues = append(s.Queues, q.Queue)
-		if q.pilots != nil {
-			s.Pilots[q.Name] = q.pilots
-		}
-		if q.was != "" && q.was != q.Name {
-			s.QueueWas[q.Name] = q.was
-		}
-	}
-}
-
-// formerPaths gathers was: of all shares; two shares cannot both have been the same one.
-func formerPaths(all []*share) map[string]string {
-	was, claimed := map[string]string{}, map[string]string{}
-	each(all, func(s *share) {
-		if s.was == "" || s.was == s.path {
-			return
-		}
-		if other, dup := claimed[s.was]; dup {
-			s.seen.At("was").Failf("share %q already was %q", other, s.was)
-			return
-		}
-		claimed[s.was], was[s.path] = s.path, s.was
-	})
-	return was
-}
-
-// leaves lists the paths that may hold jobs, and inner those that may not. Shares without a name and with that of
-// a sibling, which a broken file may have, are left out: the lists are what hints offer.
-func leaves(all []*share) (leaf, inner []string) {
-	known := map[string]bool{}
-	each(all, func(s *share) {
-		if s.Name == "" || known[s.path] {
-			return
-		}
-		known[s.path] = true
-		if len(s.children) == 0 {
-			leaf = append(leaf, s.path)
-		} else {
-			inner = append(inner, s.path)
-		}
-	})
-	return leaf, inner
-}
-
-// leafHint is what to write in place of a path that is no leaf.
-func leafHint(path string, leaf, inner []string) string {
-	if !slices.Contains(inner, path) {
-		return strict.DidYouMean(path, leaf)
-	}
-	var below []string
-	for _, l := range leaf {
-		if strings.HasPrefix(l, path+"/") {
-			below = append(below, l)
-		}
-	}
-	return "jobs belong to leaves: " + strings.Join(below[:min(len(below), 8)], ", ")
+	strict.Reads(d, readAmount)
+	strict.Reads(d, readLimit)
+	strict.Reads(d, readNode)
+	strict.Reads(d, readCodes)
+	strict.Reads(d, readExitCodes)
+	strict.Reads(d, readPattern)
+	strict.Reads(d, readDay)
+	strict.Reads(d, readBlackHole)
+	return d
 }

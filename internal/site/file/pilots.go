@@ -5,8 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // Pilot is who asks a queue for jobs on the PanDA routes: the name of its token, the user of its certificate and the
@@ -22,46 +20,21 @@ const (
 	byVO    = "vo"
 )
 
-// maxPilots bounds the entries of one queue.
-const maxPilots = 100
-
-// readPilots reads the list of a queue: token:NAME, user:NAME, vo:VO or vo:VO.ROLE, each with globs. An empty list
-// would be a queue for nobody.
-func readPilots(v strict.Value) []string {
-	list, ok := v.List()
-	switch {
-	case ok && len(list) == 0:
-		v.Fail("pilots is empty", "leave it out for every pilot; `divvy queue offline` closes a queue")
-		return nil
-	case len(list) > maxPilots:
-		tooMany(v, len(list), maxPilots)
-		return nil
-	}
-	entries := make([]string, 0, len(list))
-	for _, e := range list {
-		if s, ok := e.NonEmpty(); ok && goodPilots(e, s) {
-			entries = append(entries, s)
-		}
-	}
-	return entries
-}
-
 const pilotsHint = "for instance token:cern, user:robot-* or vo:atlas.pilot"
 
-func goodPilots(v strict.Value, entry string) bool {
+// pilots is an entry of a queue's list: token:NAME, user:NAME, vo:VO or vo:VO.ROLE, each with globs.
+func pilots(entry string) (wrong, hint string) {
 	kind, pattern, _ := strings.Cut(entry, ":")
 	_, err := path.Match(pattern, "")
 	switch {
 	case !slices.Contains([]string{byToken, byUser, byVO}, kind):
-		v.Fail(fmt.Sprintf("pilots: %q names neither token:, user: nor vo:", entry), pilotsHint)
+		return fmt.Sprintf(": %q names neither token:, user: nor vo:", entry), pilotsHint
 	case pattern == "" || strings.ContainsAny(pattern, " \t"):
-		v.Fail(fmt.Sprintf("pilots: %q needs a name after %s:, without blanks", entry, kind), pilotsHint)
+		return fmt.Sprintf(": %q needs a name after %s:, without blanks", entry, kind), pilotsHint
 	case err != nil:
-		v.Fail(fmt.Sprintf("pilots: %q is no glob", entry), "* stands for any letters, ? for one, [ab] for one of these")
-	default:
-		return true
+		return fmt.Sprintf(": %q is no glob", entry), "* stands for any letters, ? for one, [ab] for one of these"
 	}
-	return false
+	return "", ""
 }
 
 // fits says whether an entry of a queue's list means p. A VO without a role means all of its roles.

@@ -33,23 +33,22 @@ func PoolNames(queues []shares.Queue) []string {
 
 // notePools says of owned and min without a pool that they count in each pool of the site, where it has several. Whoever
 // means that writes {"*": 40}.
-func (s *Content) notePools(all []*share) {
+func (s *Content) notePools(t *tree) {
 	pools := PoolNames(s.Queues)
 	if len(pools) < 2 {
 		return
 	}
 	var figures []string
-	each(all, func(sh *share) {
-		for _, field := range slices.Sorted(maps.Keys(sh.places)) {
-			v, key := sh.places[field], field[strings.LastIndexByte(field, '.')+1:]
-			if key != "owned" && key != "min" || v.IsMapping() || v.Failed() {
-				continue
+	for _, sh := range t.all {
+		sh.figures(func(field string, v strict.Value) {
+			if !strings.HasSuffix(field, "owned") && !strings.HasSuffix(field, "min") || v.IsMapping() || v.Failed() {
+				return
 			}
 			if u, ok := readUnits(v); ok && u > 0 {
 				figures = append(figures, fmt.Sprintf("%s of %s %v (%v in all)", field, sh.path, u, u*shares.Units(len(pools))))
 			}
-		}
-	})
+		})
+	}
 	if len(figures) > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("figures without a pool count in each of the pools %s: %s; write {%s: N} for one pool, {%q: N} to mean each",
 			strings.Join(pools, ", "), Some(figures), pools[0], otherPools))
@@ -57,16 +56,18 @@ func (s *Content) notePools(all []*share) {
 }
 
 // checkPools refuses figures for a pool that no queue is in: they would never act.
-func checkPools(all []*share, queues []shares.Queue) {
+func (t *tree) checkPools(queues []shares.Queue) {
 	if len(queues) == 0 {
 		return
 	}
 	known := PoolNames(queues)
-	each(all, func(s *share) {
-		for _, key := range s.pools {
-			if pool, ok := key.Text(); ok && !slices.Contains(known, pool) {
-				key.Fail(fmt.Sprintf("no queue is in pool %q", pool), strict.DidYouMean(pool, known))
+	for _, s := range t.all {
+		s.figures(func(_ string, v strict.Value) {
+			for _, key := range v.Keys() {
+				if pool, ok := key.Text(); ok && pool != otherPools && !slices.Contains(known, pool) {
+					key.Fail(fmt.Sprintf("no queue is in pool %q", pool), strict.DidYouMean(pool, known))
+				}
 			}
-		}
-	})
+		})
+	}
 }

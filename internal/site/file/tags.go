@@ -2,99 +2,60 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
 
-// rule is a tagging rule of the file, and where its parts stand.
+// rule is a tagging rule as the file has it.
 type rule struct {
-	tagging.Rule
-	seen   strict.Seen
-	places map[string]strict.Value // by the field names of tagging.Problem: match, match.label, share
+	Match map[string]string `yaml:"match" is:"required empty keys=attribute"`
+	Share string            `yaml:"share" is:"required"`
+	at    strict.Value
 }
 
-func readRules(v strict.Value) []rule {
-	list, _ := v.List()
-	if len(list) > maxRules {
-		tooMany(v, len(list), maxRules)
-		return nil
-	}
-	rules := make([]rule, len(list))
-	for i, e := range list {
-		rules[i] = readRule(e)
-		rules[i].Position = i
-	}
-	return rules
-}
+// Start keeps its place.
+func (r *rule) Start(v strict.Value) { r.at, r.Match = v, map[string]string{} }
 
-func readRule(v strict.Value) rule {
-	r := rule{places: map[string]strict.Value{}}
-	r.Match = map[string]string{}
-	r.seen = v.Mapping(strict.Fields{
-		"match": func(v strict.Value) {
-			r.places["match"] = v
-			v.Entries(func(name string, key, pattern strict.Value) {
-				r.places["match."+name] = pattern
-				if !tagging.Known(name) {
-					key.Fail("unknown attribute "+name, attributeHint(name))
-				} else if text, ok := pattern.Text(); ok {
-					r.Match[name] = text
-				}
-			})
-		},
-		"share": func(v strict.Value) {
-			r.places["share"] = v
-			r.Share, _ = v.NonEmpty()
-		},
-	})
-	r.seen.Require("match", "share")
-	return r
-}
-
-func attributeHint(name string) string {
-	if strict.Closest(name, tagging.Fields) != "" {
-		return strict.DidYouMean(name, tagging.Fields)
+func attribute(name string) (wrong, hint string) {
+	switch {
+	case tagging.Known(name):
+		return "", ""
+	case strict.Closest(name, tagging.Fields) != "":
+		hint = strict.DidYouMean(name, tagging.Fields)
+	default:
+		hint = "one of " + strings.Join(tagging.Fields, ", ") + ", labels.<key>"
 	}
-	return "one of " + strings.Join(tagging.Fields, ", ") + ", labels.<key>"
+	return fmt.Sprintf(" %q is no attribute", name), hint
 }
 
 // addRules compiles the rules against the leaves of the file and reports what tagging has against them.
-func (s *Content) addRules(rules []rule, all []*share, onNoMatch strict.Value) {
-	plain := make([]tagging.Rule, len(rules))
+func (s *Content) addRules(rules []rule, onNoMatch string, noMatch strict.Value, t *tree) {
+	s.OnNoMatch, s.Rules = onNoMatch, make([]tagging.Rule, len(rules))
 	for i, r := range rules {
-		plain[i] = r.Rule
+		s.Rules[i] = tagging.Rule{Position: i, Match: r.Match, Share: r.Share}
 	}
-	leaf, inner := leaves(all)
-	isLeaf := make(map[string]bool, len(leaf))
-	for _, path := range leaf {
+	isLeaf := make(map[string]bool, len(t.leaf))
+	for _, path := range t.leaf {
 		isLeaf[path] = true
 	}
-	table, err := tagging.Compile(plain, s.OnNoMatch, func(path string) bool { return isLeaf[path] })
+	table, err := tagging.Compile(s.Rules, onNoMatch, func(path string) bool { return isLeaf[path] })
+	s.Tags = table
 	var problems tagging.Problems
-	if !errors.As(err, &problems) {
-		s.Rules, s.Tags = plain, table
-		return
-	}
+	errors.As(err, &problems)
 	for _, p := range problems {
-		at, path := onNoMatch, s.OnNoMatch
+		at, path := noMatch, onNoMatch
 		if p.Rule >= 0 {
-			at, path = rules[p.Rule].at(p.Field), plain[p.Rule].Share
+			at, path = rules[p.Rule].at.At(p.Field), rules[p.Rule].Share
 		}
 		switch {
 		case at.Failed(): // unreadable: said already
 		case p.Field == "share" && !strings.Contains(path, "$"), p.Field == "on_no_match":
-			at.Fail(p.Field+": "+p.Message, leafHint(path, leaf, inner))
+			at.Fail(p.Field+": "+p.Message, t.leafHint(path))
 		default:
 			at.Fail(p.Field+": "+p.Message, p.Hint)
 		}
 	}
-}
-
-func (r rule) at(field string) strict.Value {
-	if v, ok := r.places[field]; ok {
-		return v
-	}
-	return r.seen.At("share")
 }

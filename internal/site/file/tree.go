@@ -2,285 +2,87 @@ package file
 
 import (
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
-	"time"
 
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// share is a share of the file: what it says, and where.
+// share is a share as the file has it.
 type share struct {
-	shares.Spec
-	was      string
-	path     string
-	seen     strict.Seen
-	places   map[string]strict.Value // by the field names of shares.Problem: weight, reclaim.grace, plans[0].when
-	pools    []strict.Value          // keys that name a pool
-	children []*share
+	Name     string  `yaml:"name" is:"required word=share" doc:"unique among its siblings; the path of names from the top is what rules and tasks use"`
+	Was      string  `yaml:"was" is:"word=path" doc:"path in the version in force: a rename or a move keeps id, work and history"`
+	Children []share `yaml:"children" is:"most=2000" doc:"shares below it; only shares without children hold jobs"`
+	shares.Plan
+	at   strict.Value
+	path string
 }
 
-// maxSiblings bounds the children of one share.
-const maxSiblings = 2000
+// Start makes it a share that says nothing.
+func (s *share) Start(v strict.Value) { s.at, s.Plan = v, shares.DefaultPlan() }
 
-// maxName bounds the names of shares, queues and pools.
-const maxName = 100
-
-func readShares(v strict.Value, parent string) []*share {
-	list, _ := v.List()
-	if len(list) > maxSiblings {
-		tooMany(v, len(list), maxSiblings)
-		return nil
-	}
-	all := make([]*share, 0, len(list))
-	for _, e := range list {
-		all = append(all, readShare(e, parent))
-	}
-	return all
+// tree is the shares of a file, parents before children. Shares without a name and with that of a sibling, which a broken file may
+// have, are in none of the lists of paths, which hints offer.
+type tree struct {
+	top                []share
+	all                []*share
+	paths, leaf, inner []string
 }
 
-func readShare(v strict.Value, parent string) *share {
-	s := &share{places: map[string]strict.Value{}}
-	s.Plan = shares.DefaultPlan()
-	var children strict.Value
-	fields := s.planFields()
-	fields["name"] = func(v strict.Value) { s.Name = readShareName(v, parent) }
-	fields["was"] = func(v strict.Value) { s.was = readPath(v) }
-	fields["children"] = func(v strict.Value) { children = v }
-	s.seen = v.Mapping(fields)
-	s.seen.Require("name")
-	s.path = join(parent, s.Name)
-	// After the name, wherever that stands: paths are built downwards.
-	if children.Present() {
-		s.children = readShares(children, s.path)
-		for _, c := range s.children {
-			s.Children = append(s.Children, c.Spec)
+func newTree(top []share) *tree {
+	t := &tree{top: top}
+	t.add(top, "")
+	return t
+}
+
+func (t *tree) add(siblings []share, above string) {
+	seen := map[string]bool{}
+	for i := range siblings {
+		s := &siblings[i]
+		if s.path = s.Name; above != "" {
+			s.path = above + "/" + s.Name
 		}
-	}
-	return s
-}
-
-func join(parent, name string) string {
-	if parent == "" {
-		return name
-	}
-	return parent + "/" + name
-}
-
-// readShareName takes names that can stand in a path, beside $1 in a rule, and left of = in --move.
-func readShareName(v strict.Value, parent string) string {
-	name := readName(v, "/$=", "the children of a share go under children:; $ and = have a meaning in rules and in --move")
-	if parent == "" && (name == Reject || name == Hold) {
-		v.Failf("name %q means something else in on_no_match", name)
-	}
-	return name
-}
-
-func readPath(v strict.Value) string {
-	s, ok := v.NonEmpty()
-	if ok && (strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") || strings.Contains(s, "//")) {
-		v.Fail(v.Name()+": "+s+" is not a path", "names from the top, such as Production/MC")
-		return ""
-	}
-	return s
-}
-
-// planFields reads the keys of sharing.md §3 that a share may have.
-func (s *share) planFields() strict.Fields {
-	p := &s.Plan
-	fields := s.figureFields("", shares.Window{
-		Weight: &p.Weight, Tier: &p.Tier, Owned: &p.Owned, Min: &p.Min, Max: &p.Max,
-		Lend: &p.Lend, Borrow: &p.Borrow, Rank: &p.Rank,
-	})
-	fields["lend_to"] = s.field("lend_to", func(v strict.Value) { p.LendTo = readPath(v) })
-	fields["reclaim"] = s.field("reclaim", func(v strict.Value) { p.Reclaim = s.readReclaim(v) })
-	fields["plans"] = s.field("plans", s.readWindows)
-	fields["half_life"] = s.field("half_life", readDuration(&p.HalfLife, time.Second))
-	fields["clamp"] = s.field("clamp", func(v strict.Value) { p.Clamp = s.readAmount(v) })
-	fields["aging"] = s.field("aging", func(v strict.Value) { p.Aging = s.readAging(v) })
-	fields["within"] = s.field("within", func(v strict.Value) { p.Within, _ = v.OneOf(shares.Fifo, shares.FairUser) })
-	return fields
-}
-
-// figureFields reads the figures that a window may override too, into where w points.
-func (s *share) figureFields(prefix string, w shares.Window) strict.Fields {
-	return strict.Fields{
-		"weight": s.field(prefix+"weight", func(v strict.Value) {
-			if f, ok := v.Number(); ok {
-				*w.Weight = f
-			}
-		}),
-		"tier":   s.field(prefix+"tier", readInt(w.Tier, 1, 1000)),
-		"owned":  s.field(prefix+"owned", func(v strict.Value) { *w.Owned = s.readAmount(v) }),
-		"min":    s.field(prefix+"min", func(v strict.Value) { *w.Min = s.readAmount(v) }),
-		"max":    s.field(prefix+"max", func(v strict.Value) { *w.Max = s.readAmount(v) }),
-		"lend":   s.field(prefix+"lend", func(v strict.Value) { *w.Lend = s.readLimit(v) }),
-		"borrow": s.field(prefix+"borrow", func(v strict.Value) { *w.Borrow = s.readLimit(v) }),
-		"rank":   s.field(prefix+"rank", readInt(w.Rank, 0, maxAmount)),
-	}
-}
-
-// field remembers where a field stands, for what shares has to say about it.
-func (s *share) field(name string, read func(strict.Value)) func(strict.Value) {
-	return func(v strict.Value) {
-		s.places[name] = v
-		read(v)
-	}
-}
-
-func readInt(to *int, low, high int64) func(strict.Value) {
-	return func(v strict.Value) {
-		if n, ok := v.Int(low, high); ok {
-			*to = int(n)
-		}
-	}
-}
-
-func readDuration(to *shares.Duration, low time.Duration) func(strict.Value) {
-	return func(v strict.Value) {
-		if d, ok := v.Duration(low); ok {
-			*to = shares.Duration(d)
-		}
-	}
-}
-
-func (s *share) readReclaim(v strict.Value) *shares.Reclaim {
-	r := &shares.Reclaim{}
-	v.Mapping(strict.Fields{
-		"grace":       s.field("reclaim.grace", readDuration(&r.Grace, 0)),
-		"min_runtime": s.field("reclaim.min_runtime", readDuration(&r.MinRuntime, 0)),
-		"rate": s.field("reclaim.rate", func(v strict.Value) {
-			text, ok := v.Text()
-			if err := r.Rate.UnmarshalText([]byte(text)); ok && err != nil {
-				v.Fail("rate: "+err.Error(), "")
-			}
-		}),
-		"scope": s.field("reclaim.scope", func(v strict.Value) { r.Scope, _ = v.OneOf("leaf", "parent", "lca") }),
-		"by":    s.field("reclaim.by", func(v strict.Value) { r.By, _ = v.OneOf("ratio", "rank") }),
-	})
-	return r
-}
-
-func (s *share) readAging(v strict.Value) *shares.Aging {
-	a := &shares.Aging{}
-	v.Mapping(strict.Fields{
-		"per":    s.field("aging.per", readDuration(&a.Per, time.Second)),
-		"points": s.field("aging.points", readInt(&a.Points, 1, 1_000_000)),
-		"max":    s.field("aging.max", readInt(&a.Max, 0, maxAmount)),
-	}).Require("per", "points")
-	return a
-}
-
-func (s *share) readWindows(v strict.Value) {
-	list, _ := v.List()
-	for i, e := range list {
-		prefix := "plans[" + strconv.Itoa(i) + "]"
-		s.places[prefix] = e
-		s.Plan.Windows = append(s.Plan.Windows, s.readWindow(e, prefix+"."))
-	}
-}
-
-func (s *share) readWindow(v strict.Value, prefix string) shares.Window {
-	full := shares.Window{Weight: new(float64), Tier: new(int), Owned: new(shares.Amount), Min: new(shares.Amount),
-		Max: new(shares.Amount), Lend: new(shares.Limit), Borrow: new(shares.Limit), Rank: new(int)}
-	*full.Weight, *full.Tier = 1, 1 // valid, should the given one be unreadable
-	fields := s.figureFields(prefix, full)
-	var w shares.Window
-	fields["when"] = s.field(prefix+"when", func(v strict.Value) { w.When, _ = v.NonEmpty() })
-	seen := v.Mapping(fields)
-	seen.Require("when")
-	keep(&w.Weight, full.Weight, seen.Has("weight"))
-	keep(&w.Tier, full.Tier, seen.Has("tier"))
-	keep(&w.Owned, full.Owned, seen.Has("owned"))
-	keep(&w.Min, full.Min, seen.Has("min"))
-	keep(&w.Max, full.Max, seen.Has("max"))
-	keep(&w.Lend, full.Lend, seen.Has("lend"))
-	keep(&w.Borrow, full.Borrow, seen.Has("borrow"))
-	keep(&w.Rank, full.Rank, seen.Has("rank"))
-	return w
-}
-
-func keep[T any](to **T, v *T, given bool) {
-	if given {
-		*to = v
-	}
-}
-
-// readAmount takes a number of units, or a mapping from pool to number.
-func (s *share) readAmount(v strict.Value) shares.Amount {
-	one, byPool := s.readFigures(v, func(v strict.Value) (shares.Units, bool) { return readUnits(v) })
-	return shares.Amount{Any: one, ByPool: byPool}
-}
-
-// readLimit takes what readAmount takes, and all and none in place of a number.
-func (s *share) readLimit(v strict.Value) shares.Limit {
-	one, byPool := s.readFigures(v, func(v strict.Value) (shares.Units, bool) {
+		t.all = append(t.all, s)
+		t.paths = append(t.paths, s.path)
 		switch {
-		case v.Is("all"):
-			return shares.Unlimited, true
-		case v.Is("none"):
-			return 0, true
-		case v.IsText():
-			v.Fail(v.Name()+" is no limit", "a number of units, all or none")
-			return 0, false
-		}
-		return readUnits(v)
-	})
-	return shares.Limit{Any: one, ByPool: byPool}
-}
-
-func readUnits(v strict.Value) (shares.Units, bool) {
-	milli, ok := v.Milli()
-	if ok && milli > maxAmount*1000 {
-		v.Failf("%s is more than %d", v.Name(), maxAmount)
-		return 0, false
-	}
-	return shares.Units(milli), ok
-}
-
-// otherPools is the key for all pools that are not named.
-const otherPools = "*"
-
-func (s *share) readFigures(v strict.Value, read func(strict.Value) (shares.Units, bool)) (one *shares.Units, byPool map[string]shares.Units) {
-	if !v.IsMapping() {
-		if u, ok := read(v); ok {
-			one = &u
-		}
-		return one, nil
-	}
-	v.Entries(func(pool string, key, val strict.Value) {
-		u, ok := read(val)
-		switch {
-		case !ok:
-		case pool == otherPools:
-			one = &u
+		case s.Name == "" || seen[s.Name]:
+		case len(s.Children) == 0:
+			t.leaf = append(t.leaf, s.path)
 		default:
-			if byPool == nil {
-				byPool = map[string]shares.Units{}
-			}
-			byPool[pool] = u
-			s.pools = append(s.pools, key)
+			t.inner = append(t.inner, s.path)
 		}
-	})
-	return one, byPool
+		seen[s.Name] = true
+		if above == "" && (s.Name == Reject || s.Name == Hold) {
+			s.at.At("name").Failf("name %q means something else in on_no_match", s.Name)
+		}
+		t.add(s.Children, s.path)
+	}
 }
 
-// buildTree makes the tree of the shares and reports at their places what shares has against it.
-func buildTree(v strict.Value, all []*share) *shares.Tree {
-	specs := make([]shares.Spec, len(all))
+func specs(all []share) []shares.Spec {
+	list := make([]shares.Spec, len(all))
 	for i, s := range all {
-		specs[i] = s.Spec
+		list[i] = shares.Spec{Name: s.Name, Plan: s.Plan, Children: specs(s.Children)}
 	}
-	tree, err := shares.Build(specs)
+	return list
+}
+
+// build makes the tree of the shares and reports at their places what shares has against it.
+func (t *tree) build(v strict.Value) *shares.Tree {
+	all := specs(t.top)
+	tree, err := shares.Build(all)
 	var problems shares.Problems
 	errors.As(err, &problems)
-	problems = append(problems, shares.OwnedBeyondMax(specs)...)
+	problems = append(problems, shares.OwnedBeyondMax(all)...)
 	if len(problems) == 0 {
 		return tree
 	}
 	for _, p := range problems {
-		at := locate(v, all, p)
+		at, below := v, t.top
+		for _, i := range p.At {
+			at, below = below[i].at.At(p.Field), below[i].Children
+		}
 		// A field that could not even be read has been reported there, with more to say.
 		if !at.Failed() {
 			at.Fail(p.Field+": "+p.Message, hints[p.Field[strings.LastIndexByte(p.Field, '.')+1:]])
@@ -300,30 +102,107 @@ var hints = map[string]string{
 	"lend_to": "name a share above this one, by its path from the top",
 }
 
-// locate finds the place that a problem of shares is about.
-func locate(v strict.Value, all []*share, p shares.Problem) strict.Value {
-	var s *share
-	for _, i := range p.At {
-		s = all[i]
-		all = s.children
-	}
-	if s == nil {
-		return v
-	}
-	for field := p.Field; field != ""; {
-		if place, ok := s.places[field]; ok {
-			return place
+// formerPaths gathers was: of all shares; two shares cannot both have been the same one.
+func (t *tree) formerPaths() map[string]string {
+	was, claimed := map[string]string{}, map[string]string{}
+	for _, s := range t.all {
+		if s.Was == "" || s.Was == s.path {
+			continue
 		}
-		dot := strings.LastIndexByte(field, '.')
-		field = field[:max(dot, 0)]
+		if other, dup := claimed[s.Was]; dup {
+			s.at.At("was").Failf("share %q already was %q", other, s.Was)
+			continue
+		}
+		claimed[s.Was], was[s.path] = s.path, s.Was
 	}
-	return s.seen.At(p.Field)
+	return was
 }
 
-// each visits all shares, parents before children.
-func each(all []*share, visit func(*share)) {
-	for _, s := range all {
-		visit(s)
-		each(s.children, visit)
+// leafHint is what to write in place of a path that is no leaf.
+func (t *tree) leafHint(path string) string {
+	var below []string
+	for _, l := range t.leaf {
+		if strings.HasPrefix(l, path+"/") {
+			below = append(below, l)
+		}
+	}
+	if len(below) == 0 {
+		return strict.DidYouMean(path, t.leaf)
+	}
+	return "jobs belong to leaves: " + strings.Join(below[:min(len(below), 8)], ", ")
+}
+
+// maxAmount bounds every count of the file, so that sums of thousandths stay exact.
+const maxAmount = 1_000_000_000
+
+// otherPools is the key for all pools that are not named.
+const otherPools = "*"
+
+// readAmount takes a number of units, or a mapping from pool to number.
+func readAmount(_ *strict.Decoder, v strict.Value, to *shares.Amount) {
+	to.Any, to.ByPool = readFigures(v, readUnits)
+}
+
+// readLimit takes what readAmount takes, and all and none in place of a number.
+func readLimit(_ *strict.Decoder, v strict.Value, to *shares.Limit) {
+	to.Any, to.ByPool = readFigures(v, func(v strict.Value) (shares.Units, bool) {
+		switch {
+		case v.Is("all"):
+			return shares.Unlimited, true
+		case v.Is("none"):
+			return 0, true
+		case v.IsText():
+			v.Fail(v.Name()+" is no limit", "a number of units, all or none")
+			return 0, false
+		}
+		return readUnits(v)
+	})
+}
+
+func readUnits(v strict.Value) (shares.Units, bool) {
+	milli, ok := v.Milli()
+	if ok && milli > maxAmount*1000 {
+		v.Failf("%s is more than %d", v.Name(), maxAmount)
+		return 0, false
+	}
+	return shares.Units(milli), ok
+}
+
+func readFigures(v strict.Value, read func(strict.Value) (shares.Units, bool)) (one *shares.Units, byPool map[string]shares.Units) {
+	if !v.IsMapping() {
+		if u, ok := read(v); ok {
+			one = &u
+		}
+		return one, nil
+	}
+	v.Entries(func(pool string, _, val strict.Value) {
+		u, ok := read(val)
+		switch {
+		case !ok:
+		case pool == otherPools:
+			one = &u
+		default:
+			if byPool == nil {
+				byPool = map[string]shares.Units{}
+			}
+			byPool[pool] = u
+		}
+	})
+	return one, byPool
+}
+
+// figures visits the figures of a share that may differ from pool to pool, those of its plans too.
+func (s *share) figures(visit func(field string, v strict.Value)) {
+	prefixes := []string{""}
+	for i := range s.Windows {
+		prefixes = append(prefixes, fmt.Sprintf("plans[%d].", i))
+	}
+	for _, prefix := range prefixes {
+		in := s.at.At(strings.TrimSuffix(prefix, "."))
+		for _, key := range []string{"borrow", "clamp", "lend", "max", "min", "owned"} {
+			if in.Has(key) {
+				visit(prefix+key, in.At(key))
+			}
+		}
 	}
 }
