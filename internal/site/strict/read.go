@@ -66,7 +66,7 @@ func (v Value) Entries(read func(name string, key, val Value)) bool {
 
 // Text is a scalar as it is written; it may be empty only in quotes.
 func (v Value) Text() (string, bool) {
-	s, _, ok := v.scalar("text")
+	s, _, ok := scalar(v, "text")
 	return s, ok
 }
 
@@ -122,17 +122,17 @@ func (v Value) OneOf(options ...string) (string, bool) {
 
 // Bool is true or false.
 func (v Value) Bool() (value, ok bool) {
-	s, tag, ok := v.scalar("true or false")
+	s, tag, ok := scalar(v, "true or false")
 	if ok && tag != "!!bool" {
-		v.Failf("%s: expected true or false, got %s", v.name, v.kind())
+		v.Failf("%s: expected true or false, got %s", v.name, kind(v))
 		return false, false
 	}
 	return strings.EqualFold(s, "true"), ok
 }
 
 // numeral is the text of a plain number; quoted ones are refused with a hint.
-func (v Value) numeral(expected string) (string, bool) {
-	s, tag, ok := v.scalar(expected)
+func numeral(v Value, expected string) (string, bool) {
+	s, tag, ok := scalar(v, expected)
 	if !ok {
 		return "", false
 	}
@@ -145,7 +145,7 @@ func (v Value) numeral(expected string) (string, bool) {
 			return "", false
 		}
 	}
-	v.Failf("%s: expected %s, got %s", v.name, expected, v.kind())
+	v.Failf("%s: expected %s, got %s", v.name, expected, kind(v))
 	return "", false
 }
 
@@ -153,7 +153,7 @@ var wholeNumber = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,18})$`)
 
 // Int is a whole number in low … high.
 func (v Value) Int(low, high int64) (int64, bool) {
-	s, ok := v.numeral("a whole number")
+	s, ok := numeral(v, "a whole number")
 	if !ok {
 		return 0, false
 	}
@@ -177,7 +177,7 @@ func (v Value) Int(low, high int64) (int64, bool) {
 
 // Number is a finite number ≥ 0.
 func (v Value) Number() (float64, bool) {
-	s, ok := v.numeral("a number")
+	s, ok := numeral(v, "a number")
 	if !ok {
 		return 0, false
 	}
@@ -237,7 +237,7 @@ func (v Value) Milli() (int64, bool) {
 // Duration is a length of time of at least low, with its unit: 90s, 48h, 2d, 1d12h.
 func (v Value) Duration(low time.Duration) (time.Duration, bool) {
 	const hint = "for instance 90s, 48h or 1d12h"
-	s, _, ok := v.scalar("a duration")
+	s, _, ok := scalar(v, "a duration")
 	if !ok {
 		return 0, false
 	}

@@ -195,7 +195,7 @@ func (v *Value) child(n *yaml.Node, name string) (Value, bool) {
 // not count as reading.
 func (v Value) At(path string) Value {
 	for path != "" {
-		_, below, rest := v.step(path)
+		_, below, rest := step(v, path)
 		if !below.Present() {
 			break
 		}
@@ -209,7 +209,7 @@ func (v Value) Has(name string) bool { return v.Key(name).Present() }
 
 // Key is a key of a mapping; the zero Value if it does not have it.
 func (v Value) Key(name string) Value {
-	if key, _, rest := v.step(name); key.Present() && rest == "" {
+	if key, _, rest := step(v, name); key.Present() && rest == "" {
 		return key
 	}
 	return Value{}
@@ -225,7 +225,7 @@ func (v Value) Keys() (keys []Value) {
 
 // step is the element or the entry, with its key, that a path begins with, and what is left of the path. Of the keys of a mapping,
 // which may have points in them, it is the longest.
-func (v Value) step(path string) (key, below Value, rest string) {
+func step(v Value, path string) (key, below Value, rest string) {
 	var nodes []*yaml.Node
 	if v.IsList() || v.IsMapping() {
 		nodes = v.node.Content
@@ -256,7 +256,7 @@ func (v Value) step(path string) (key, below Value, rest string) {
 }
 
 // kind is the value's kind in words, for messages.
-func (v Value) kind() string {
+func kind(v Value) string {
 	switch {
 	case v.IsMapping():
 		return "a mapping"
@@ -281,12 +281,12 @@ func clip(s string) string {
 }
 
 // scalar is the text of a value that is neither mapping nor list nor empty, and its tag.
-func (v Value) scalar(expected string) (text, tag string, ok bool) {
+func scalar(v Value, expected string) (text, tag string, ok bool) {
 	if v.node == nil {
 		return "", "", false
 	}
 	if v.node.Kind != yaml.ScalarNode || v.IsNull() {
-		v.Failf("%s: expected %s, got %s", v.name, expected, v.kind())
+		v.Failf("%s: expected %s, got %s", v.name, expected, kind(v))
 		return "", "", false
 	}
 	return v.node.Value, v.node.ShortTag(), true
@@ -298,7 +298,7 @@ func (v Value) pairs(visit func(key, val Value)) bool {
 		return false
 	}
 	if !v.IsMapping() {
-		v.Failf("%s: expected a mapping, got %s", v.name, v.kind())
+		v.Failf("%s: expected a mapping, got %s", v.name, kind(v))
 		return false
 	}
 	first := make(map[string]int, len(v.node.Content)/2)
@@ -307,7 +307,7 @@ func (v Value) pairs(visit func(key, val Value)) bool {
 		if !ok {
 			return false
 		}
-		text, tag, ok := key.scalar("a name")
+		text, tag, ok := scalar(key, "a name")
 		if tag == "!!merge" {
 			key.Fail("merge keys are not supported", "write the keys out; a whole value may be an alias")
 			continue
@@ -333,7 +333,7 @@ func (v Value) List() ([]Value, bool) {
 		return nil, false
 	}
 	if !v.IsList() {
-		v.Failf("%s: expected a list, got %s", v.name, v.kind())
+		v.Failf("%s: expected a list, got %s", v.name, kind(v))
 		return nil, false
 	}
 	list := make([]Value, 0, len(v.node.Content))
