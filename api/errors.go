@@ -17,6 +17,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/report"
@@ -106,7 +107,7 @@ var known = []struct {
 		hint: "send another key, or the same body"}},
 	{generator.ErrUntagged, code{status: 422, name: "untagged", title: "The task gets no share",
 		hint: "`divvy tags test -f task.yml` explains, rule by rule; share: in the task names one"}},
-	{generator.ErrInvalid, codeInvalid},
+	{spec.ErrInvalid, codeInvalid},
 	{site.ErrMoving, code{status: 503, name: "moving", title: "Live work moves first; the change is not in force yet",
 		hint: "send the same request again: it goes on", retryIn: 1}},
 	{site.ErrNoVersion, code{status: 404, name: "no_version", title: "No site version has this number"}},
@@ -175,7 +176,7 @@ func problemIn(err error) *Problem {
 // detailed takes the errors that know the place of what is wrong.
 func detailed(err error) *Problem {
 	var field *job.FieldError
-	var task generator.Faults
+	var task spec.Faults
 	var file strict.Problems
 	var offset *generator.OffsetError
 	var refused *site.Refused

@@ -15,6 +15,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
@@ -175,15 +176,15 @@ func (f *fakeDispatcher) KillJob(context.Context, int64) (string, error) { retur
 
 // fakeTasks knows one task, 3.
 type fakeTasks struct {
-	faults    generator.Faults // beside the first, of tasks of many
+	faults    spec.Faults // beside the first, of tasks of many
 	err       error
 	submitted generator.SubmitRequest
 	filter    generator.Filter
 	verb      string
-	with      *generator.Changes
+	with      *spec.Changes
 	act       generator.ActRequest
 	cloned    generator.CloneRequest
-	clone     generator.Spec // what came of it
+	clone     spec.Spec // what came of it
 	lines     int64
 }
 
@@ -235,7 +236,7 @@ func (f *fakeTasks) Resume(context.Context, int64) (generator.Change, error) {
 	return f.change("resume")
 }
 
-func (f *fakeTasks) RetryWith(_ context.Context, _ int64, with *generator.Changes) (generator.Change, error) {
+func (f *fakeTasks) RetryWith(_ context.Context, _ int64, with *spec.Changes) (generator.Change, error) {
 	f.with = with
 	return f.change("retry")
 }
@@ -246,7 +247,7 @@ func (f *fakeTasks) Act(_ context.Context, r generator.ActRequest) (generator.Ac
 }
 
 func (f *fakeTasks) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
-	f.cloned, f.clone = r, generator.Spec{}
+	f.cloned, f.clone = r, spec.Spec{}
 	if len(r.Changes) > 0 {
 		if err := json.Unmarshal(r.Changes, &f.clone); err != nil {
 			return generator.Task{}, err
@@ -266,7 +267,7 @@ func (f *fakeTasks) SubmitMany(_ context.Context, all []generator.SubmitRequest)
 		f.submitted = r
 		out[i].Task, _ = f.task()
 		if r.Spec.Name == "bad" {
-			out[i] = generator.Submitted{Err: append(generator.Faults{{Field: "count", Message: "is missing"}}, f.faults...)}
+			out[i] = generator.Submitted{Err: append(spec.Faults{{Field: "count", Message: "is missing"}}, f.faults...)}
 		}
 	}
 	return out, f.err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -74,7 +74,7 @@ func TestHostileBodies(t *testing.T) {
 // A hundred errors are told of many tasks together: each that cannot be is told one.
 func TestManyTasksTellAHundredErrors(t *testing.T) {
 	b := newBench(t)
-	b.tasks.faults = make(generator.Faults, 90)
+	b.tasks.faults = make(spec.Faults, 90)
 	w := b.call("POST", "/v1/tasks/batch", `{"tasks":[`+strings.TrimSuffix(strings.Repeat(`{"task":{"name":"bad","user":"u"}},`, 1000), ",")+`]}`)
 	var out ManySubmitted
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || len(out.Tasks) != 1000 {

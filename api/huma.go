@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Page is one page of a list.
@@ -88,7 +88,7 @@ func (s *server) speak(ctx huma.Context, _ string, v any) (any, error) {
 func (s *server) document() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
-	registry.RegisterTypeAlias(reflect.TypeFor[generator.Input](), reflect.TypeFor[inputSchema]())
+	registry.RegisterTypeAlias(reflect.TypeFor[spec.Input](), reflect.TypeFor[inputSchema]())
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // inputSchema describes an input of a task, which is a name or an object.
@@ -13,7 +13,7 @@ type inputSchema struct{}
 
 // Schema is what huma validates by; what an object may have is checked where it is read.
 func (inputSchema) Schema(r huma.Registry) *huma.Schema {
-	type object generator.Input // without the ways of writing that Input has
+	type object spec.Input // without the ways of writing that Input has
 	return &huma.Schema{OneOf: []*huma.Schema{
 		{Type: huma.TypeString},
 		r.Schema(reflect.TypeFor[object](), false, "InputObject"),

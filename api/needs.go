@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -78,7 +79,7 @@ type Tasks interface {
 	Finish(ctx context.Context, id int64) (generator.Change, error)
 	Avalanche(ctx context.Context, id int64) (generator.Change, error)
 	// RetryWith is Retry with other requirements; Act says any of these to many tasks.
-	RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error)
+	RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error)
 	Act(context.Context, generator.ActRequest) (generator.Acted, error)
 	// Clone submits a task like another one; SubmitMany takes many at once.
 	Clone(context.Context, generator.CloneRequest) (generator.Task, error)

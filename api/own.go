@@ -8,6 +8,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -89,7 +90,7 @@ func (o ownTasks) Clone(ctx context.Context, r generator.CloneRequest) (generato
 }
 
 // mine makes a task one of the caller's user. It needs none of others: their names, and what their jobs put out, would be its own.
-func (o ownTasks) mine(ctx context.Context, s *generator.Spec) error {
+func (o ownTasks) mine(ctx context.Context, s *spec.Spec) error {
 	user := onlyUser(ctx)
 	if user == "" {
 		return nil
@@ -162,7 +163,7 @@ func (o ownTasks) Retry(ctx context.Context, id int64) (generator.Change, error)
 }
 
 // RetryWith is Retry with other requirements.
-func (o ownTasks) RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error) {
+func (o ownTasks) RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error) {
 	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.RetryWith(ctx, id, with) })
 }
 

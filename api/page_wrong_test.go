@@ -8,6 +8,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // All that is wrong with a link is named at once, by what it is: a parameter of the query; on a page too.
@@ -34,7 +35,7 @@ func TestPageNamesAllThatIsWrong(t *testing.T) {
 // What a package below calls a field is a parameter where there is no body.
 func TestFieldsOfAQuery(t *testing.T) {
 	b := newBench(t)
-	b.tasks.err = generator.Faults{{Field: "after", Message: "is no cursor"}}
+	b.tasks.err = spec.Faults{{Field: "after", Message: "is no cursor"}}
 	for _, path := range []string{"/tasks?after=x&format=json", "/v1/tasks"} {
 		if p := b.problem(b.call("GET", path, ""), 422); len(p.Errors) != 1 || p.Errors[0].Location != "query.after" {
 			t.Errorf("%s: %v", path, p)

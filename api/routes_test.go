@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
@@ -63,7 +64,7 @@ func TestTaskErrors(t *testing.T) {
 		{generator.ErrKeyReused, 422, "key_reused"},
 		{fmt.Errorf("%w: closest is rule 1", generator.ErrUntagged), 422, "untagged"},
 		{fmt.Errorf("submit: %w", generator.ErrNoSite), 409, "no_site"},
-		{generator.Faults{{Field: "count", Message: "is negative", Hint: "1 or more"}}, 422, "invalid"},
+		{spec.Faults{{Field: "count", Message: "is negative", Hint: "1 or more"}}, 422, "invalid"},
 	} {
 		b.tasks.err = fmt.Errorf("submit: %w", c.err)
 		p := b.problem(b.call("POST", "/v1/tasks", goodTask), c.status)

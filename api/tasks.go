@@ -8,16 +8,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 type submitInput struct {
 	Strict bool   `query:"strict" doc:"Refuse a task that no queue of the site can run."`
 	Key    string `header:"Idempotency-Key" maxLength:"200" doc:"A repeat with the same key and body gets the same task; with another body it is refused."`
-	Body   generator.Spec
+	Body   spec.Spec
 }
 
 type specInput struct {
-	Body generator.Spec
+	Body spec.Spec
 }
 
 type priorityInput struct {

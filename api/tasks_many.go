@@ -8,11 +8,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 type retryInput struct {
-	ID   int64              `path:"id" minimum:"1" doc:"Id of the task."`
-	Body *generator.Changes `required:"false"`
+	ID   int64         `path:"id" minimum:"1" doc:"Id of the task."`
+	Body *spec.Changes `required:"false"`
 }
 
 type actInput struct {
@@ -37,8 +38,8 @@ type ManyTasks struct {
 
 // KeyedTask is one of many tasks.
 type KeyedTask struct {
-	Key  string         `json:"key,omitempty" maxLength:"200" doc:"Idempotency key: a repeat with the same key and task gets the same task."`
-	Task generator.Spec `json:"task"`
+	Key  string    `json:"key,omitempty" maxLength:"200" doc:"Idempotency key: a repeat with the same key and task gets the same task."`
+	Task spec.Spec `json:"task"`
 
 	Strict bool `json:"strict,omitempty" doc:"Refuse it when no queue of the site can run it."`
 }

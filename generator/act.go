@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -40,12 +41,12 @@ type Selection struct {
 type ActRequest struct {
 	Verb Verb `json:"verb" enum:"kill,pause,resume,retry,finish,avalanche,priority,reassign,scale"`
 	Selection
-	DryRun   bool     `json:"dry_run,omitempty" doc:"Only say what would become of which task."`
-	Priority *int     `json:"priority,omitempty" minimum:"-1000000000" maximum:"1000000000" doc:"With priority: the new one."`
-	To       string   `json:"to,omitempty" doc:"With reassign: path of the leaf that they go to."`
-	Running  bool     `json:"running,omitempty" doc:"With reassign: running jobs too."`
-	With     *Changes `json:"with,omitempty" doc:"With retry: what is other than before."`
-	Scale    *Scaling `json:"scale,omitempty" doc:"With scale: what of the tasks, and how many there are from now on."`
+	DryRun   bool          `json:"dry_run,omitempty" doc:"Only say what would become of which task."`
+	Priority *int          `json:"priority,omitempty" minimum:"-1000000000" maximum:"1000000000" doc:"With priority: the new one."`
+	To       string        `json:"to,omitempty" doc:"With reassign: path of the leaf that they go to."`
+	Running  bool          `json:"running,omitempty" doc:"With reassign: running jobs too."`
+	With     *spec.Changes `json:"with,omitempty" doc:"With retry: what is other than before."`
+	Scale    *Scaling      `json:"scale,omitempty" doc:"With scale: what of the tasks, and how many there are from now on."`
 }
 
 // Acted says what became of each task, by rising id.
@@ -140,36 +141,36 @@ func (g *Generator) Act(ctx context.Context, r ActRequest) (Acted, error) {
 
 // check refuses what would be said to nobody or everybody by mistake.
 func (r *ActRequest) check() error {
-	var c checker
+	var faults spec.Faults
 	if _, known := next[r.Verb]; !known && r.Verb != VerbPrioritise && r.Verb != VerbReassign && r.Verb != VerbScale {
-		c.hint("verb", fmt.Sprintf("%q is not known", r.Verb), "kill, pause, resume, retry, finish, avalanche, priority, reassign or scale")
+		faults.Add("verb", fmt.Sprintf("%q is not known", r.Verb), "kill, pause, resume, retry, finish, avalanche, priority, reassign or scale")
 	}
 	s := r.Selection
 	chosen := s.User != "" || s.Label != "" || s.Share != "" || s.Name != "" || len(s.State) > 0
 	switch {
 	case len(s.Tasks) > actTasks:
-		c.addf("tasks", "has %d ids, more than %d", len(s.Tasks), actTasks)
+		faults.Add("tasks", fmt.Sprintf("has %d ids, more than %d", len(s.Tasks), actTasks), "")
 	case len(s.Tasks) > 0 && chosen:
-		c.hint("tasks", "given together with a choice of tasks", "either ids, or user, label, share, state and name")
+		faults.Add("tasks", "given together with a choice of tasks", "either ids, or user, label, share, state and name")
 	case len(s.Tasks) == 0 && !chosen:
-		c.hint("tasks", "nothing says which tasks", "ids, or one of user, label, share, state and name")
+		faults.Add("tasks", "nothing says which tasks", "ids, or one of user, label, share, state and name")
 	}
 	for _, state := range s.State {
 		if !slices.Contains(states, state) {
-			c.hint("state", fmt.Sprintf("%q is not known", state), strings.Join(states, ", "))
+			faults.Add("state", fmt.Sprintf("%q is not known", state), strings.Join(states, ", "))
 		}
 	}
 	switch {
 	case r.Verb == VerbPrioritise && r.Priority == nil:
-		c.hint("priority", "is missing", "the new priority")
+		faults.Add("priority", "is missing", "the new priority")
 	case r.Verb == VerbReassign && r.To == "":
-		c.hint("to", "is missing", "the path of the share that they go to")
+		faults.Add("to", "is missing", "the path of the share that they go to")
 	case r.Verb == VerbScale && r.Scale == nil:
-		c.hint("scale", "is missing", "what of the tasks, and how many")
+		faults.Add("scale", "is missing", "what of the tasks, and how many")
 	case r.Verb != VerbRetry && r.With != nil:
-		c.hint("with", "is for retry only", "")
+		faults.Add("with", "is for retry only", "")
 	}
-	return c.faults.err()
+	return faults.Err()
 }
 
 // selected reads the tasks of a request by rising id; more says that there are others behind them. Ids that do not exist are
@@ -286,7 +287,7 @@ func (a TaskActed) judged(verb Verb, err error) (TaskActed, error) {
 		a.Before, a.After, a.Why, err = refused.State, refused.State, refused.Error(), nil
 	case errors.Is(err, ErrNoTask):
 		a.Why, err = WhyNoTask, nil
-	case errors.Is(err, ErrUntagged), (verb == VerbRetry || verb == VerbScale) && errors.Is(err, ErrInvalid):
+	case errors.Is(err, ErrUntagged), (verb == VerbRetry || verb == VerbScale) && errors.Is(err, spec.ErrInvalid):
 		a.Why, err = err.Error(), nil
 	case err == nil && !a.Changed && a.Why == "":
 		a.Why = "nothing to do"

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // told is what Act said of each task, in short.
@@ -21,8 +23,8 @@ func TestActOnManyTasks(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	a := w.submit(t, managed(nil))
-	b := w.submit(t, managed(func(s *Spec) { s.User, s.Name = "bob", "a_b" }))
-	c := w.submit(t, managed(func(s *Spec) { s.Campaign, s.Label, s.Name = "", "test", "axb" }))
+	b := w.submit(t, managed(func(s *spec.Spec) { s.User, s.Name = "bob", "a_b" }))
+	c := w.submit(t, managed(func(s *spec.Spec) { s.Campaign, s.Label, s.Name = "", "test", "axb" }))
 	act := func(r ActRequest, want string) Acted {
 		t.Helper()
 		out, err := w.Act(ctx, r)
@@ -54,7 +56,7 @@ func TestActOnManyTasks(t *testing.T) {
 		t.Errorf("reassigned to %s", got)
 	}
 	// _ is a letter of the name, not any letter.
-	if _, err := w.Act(ctx, ActRequest{Verb: VerbKill, Selection: Selection{Share: "Prud"}}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no share \"Prud\"") {
+	if _, err := w.Act(ctx, ActRequest{Verb: VerbKill, Selection: Selection{Share: "Prud"}}); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), "no share \"Prud\"") {
 		t.Errorf("tasks of a share that is misspelt: %v", err)
 	}
 	act(ActRequest{Verb: VerbKill, Selection: Selection{Name: "a_b"}}, "paused→aborted true")
@@ -103,10 +105,10 @@ func TestActRefuses(t *testing.T) {
 		{ActRequest{Verb: VerbPrioritise, Selection: Selection{User: "a"}}, "priority"},
 		{ActRequest{Verb: VerbReassign, Selection: Selection{User: "a"}}, "to"},
 		{ActRequest{Verb: VerbScale, Selection: Selection{User: "a"}}, "scale"},
-		{ActRequest{Verb: VerbKill, With: &Changes{}, Selection: Selection{User: "a"}}, "with"},
+		{ActRequest{Verb: VerbKill, With: &spec.Changes{}, Selection: Selection{User: "a"}}, "with"},
 	} {
 		_, err := w.Act(context.Background(), c.r)
-		var faults Faults
+		var faults spec.Faults
 		if !errors.As(err, &faults) || faults[0].Field != c.field {
 			t.Errorf("%+v: %v", c.r, err)
 		}
@@ -117,16 +119,16 @@ func TestRetryWithChanges(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	task := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 1 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.MaxAttempts = 1 }))
 	w.all(t)
 	f.lease(t, 10)
 	f.end(t, "finished", 4)
 	f.end(t, "failed", 6)
 	steps(t, w.Settle)
 	memory, attempts, priority, queues := int64(8000), 5, 7, []string{"CERN"}
-	with := &Changes{MemoryMB: &memory, MaxAttempts: &attempts, Priority: &priority, Queues: &queues}
+	with := &spec.Changes{MemoryMB: &memory, MaxAttempts: &attempts, Priority: &priority, Queues: &queues}
 	bad := -1
-	if _, err := w.RetryWith(ctx, task.ID, &Changes{MaxAttempts: &bad}); !errors.Is(err, ErrInvalid) {
+	if _, err := w.RetryWith(ctx, task.ID, &spec.Changes{MaxAttempts: &bad}); !errors.Is(err, spec.ErrInvalid) {
 		t.Errorf("max_attempts -1: %v", err)
 	}
 	if c, err := w.RetryWith(ctx, task.ID, with); err != nil || c.Again != 6 {
@@ -151,7 +153,7 @@ func TestClone(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	source := w.submit(t, managed(func(s *Spec) { s.Count, s.Inputs, s.PerJob = 0, Named("a", "b", "c"), 2 }))
+	source := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Inputs, s.PerJob = 0, spec.Named("a", "b", "c"), 2 }))
 	clone := func(change string) Task {
 		t.Helper()
 		got, err := w.Clone(ctx, CloneRequest{Task: source.ID, Changes: []byte(change), IdempotencyKey: "k" + change})
@@ -175,11 +177,11 @@ func TestClone(t *testing.T) {
 		t.Errorf("%+v", counted)
 	}
 	for _, bad := range []string{`{"colour": 1}`, `{"count": -1, "per_job": null}`, `[]`, `{"name": ""}`} {
-		if _, err := w.Clone(ctx, CloneRequest{Task: source.ID, Changes: []byte(bad)}); !errors.Is(err, ErrInvalid) {
+		if _, err := w.Clone(ctx, CloneRequest{Task: source.ID, Changes: []byte(bad)}); !errors.Is(err, spec.ErrInvalid) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	of := CloneRequest{Task: source.ID, Changes: []byte(`{"uſer": "bob", "count": 1, "per_job": null}`), Check: func(_ context.Context, s *Spec) error {
+	of := CloneRequest{Task: source.ID, Changes: []byte(`{"uſer": "bob", "count": 1, "per_job": null}`), Check: func(_ context.Context, s *spec.Spec) error {
 		s.User = "carol"
 		return nil
 	}}
@@ -187,7 +189,7 @@ func TestClone(t *testing.T) {
 		t.Errorf("made carol's: %v, %s", err, hers.User)
 	}
 	refusal := errors.New("no")
-	of.Check = func(context.Context, *Spec) error { return refusal }
+	of.Check = func(context.Context, *spec.Spec) error { return refusal }
 	if _, err := w.Clone(ctx, of); !errors.Is(err, refusal) {
 		t.Errorf("refused: %v", err)
 	}
@@ -206,18 +208,18 @@ func TestSubmitMany(t *testing.T) {
 	ctx := context.Background()
 	requests := []SubmitRequest{
 		{Spec: managed(nil), IdempotencyKey: "a"},
-		{Spec: managed(func(s *Spec) { s.Count = 0 }), IdempotencyKey: "b"},
-		{Spec: managed(func(s *Spec) { s.Label = "unknown" }), IdempotencyKey: "c"},
-		{Spec: managed(func(s *Spec) { s.Count, s.Inputs = 0, Named("x", "y") }), IdempotencyKey: "d"},
+		{Spec: managed(func(s *spec.Spec) { s.Count = 0 }), IdempotencyKey: "b"},
+		{Spec: managed(func(s *spec.Spec) { s.Label = "unknown" }), IdempotencyKey: "c"},
+		{Spec: managed(func(s *spec.Spec) { s.Count, s.Inputs = 0, spec.Named("x", "y") }), IdempotencyKey: "d"},
 		{Spec: managed(streamed), IdempotencyKey: "e"},
 		{Spec: managed(nil)},
-		{Spec: managed(func(s *Spec) { s.Needs = []Need{{Task: 9999}} })},
+		{Spec: managed(func(s *spec.Spec) { s.Needs = []spec.Need{{Task: 9999}} })},
 	}
 	first, err := w.SubmitMany(ctx, requests)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []error{nil, ErrInvalid, ErrUntagged, nil, nil, nil, ErrInvalid} {
+	for i, want := range []error{nil, spec.ErrInvalid, ErrUntagged, nil, nil, nil, spec.ErrInvalid} {
 		if !errors.Is(first[i].Err, want) || (want == nil) != (first[i].Task.ID > 0) {
 			t.Errorf("task %d: %+v, want %v", i, first[i], want)
 		}
@@ -230,7 +232,7 @@ func TestSubmitMany(t *testing.T) {
 	if err != nil || again[0].Task.ID != first[0].Task.ID || !errors.Is(again[3].Err, ErrKeyReused) || again[5].Task.ID == first[5].Task.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if _, err := w.SubmitMany(ctx, nil); !errors.Is(err, ErrInvalid) {
+	if _, err := w.SubmitMany(ctx, nil); !errors.Is(err, spec.ErrInvalid) {
 		t.Errorf("none: %v", err)
 	}
 }

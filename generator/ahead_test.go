@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -28,14 +29,14 @@ func TestMoveAhead(t *testing.T) {
 		}
 		steps(t, w.Settle)
 	}
-	elsewhere := w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Test", 4 })).ID
+	elsewhere := w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Test", 4 })).ID
 	lease(4)
 	w.reassign(t, "Prod/MC", false, elsewhere)
-	behind := w.submit(t, managed(func(s *Spec) { s.Count = 3 })).ID
+	behind := w.submit(t, managed(func(s *spec.Spec) { s.Count = 3 })).ID
 	lease(3)
 	w.reassign(t, "Prod/Rep", false, behind)
 	const n = 510
-	large := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
+	large := w.submit(t, managed(func(s *spec.Spec) { s.Count = n })).ID
 	small := w.submit(t, managed(nil)).ID
 	over := w.submit(t, managed(nil)).ID
 	if _, err := w.Kill(context.Background(), over); err != nil {
@@ -76,7 +77,7 @@ func BenchmarkMoveAhead(b *testing.B) {
 	w := durableWorld(b)
 	const tasks, jobs = 100, 1000
 	for range tasks {
-		w.submit(b, managed(func(s *Spec) { s.Share, s.Count = "s0", jobs }))
+		w.submit(b, managed(func(s *spec.Spec) { s.Share, s.Count = "s0", jobs }))
 	}
 	steps(b, w.Generate)
 	if n := (&fleet{db: w}).lease(b, tasks*jobs); n != tasks*jobs {

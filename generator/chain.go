@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -132,9 +133,9 @@ func nextNeed(ctx context.Context, tx pgx.Tx, at needKey) (dueNeed, bool, error)
 // satisfies says whether a task in that state is what a condition asks for.
 func satisfies(condition, state string) bool {
 	switch condition {
-	case whenAny:
+	case spec.WhenAny:
 		return true
-	case whenFinished:
+	case spec.WhenFinished:
 		return state == "done" || state == "finished"
 	}
 	return state == "done"

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // BenchmarkChainOfAMillion is what it takes to follow a task of a million jobs piece by piece: once when all have ended, in any
@@ -22,8 +24,8 @@ func BenchmarkChainOfAMillion(b *testing.B) {
 	}
 	w := newWorld(b)
 	ctx := context.Background()
-	first := w.submit(b, managed(func(s *Spec) { s.Count = jobs })).ID
-	second := w.submit(b, managed(func(s *Spec) { s.Count, s.Needs = jobs, []Need{{Task: first, Per: "input"}} })).ID
+	first := w.submit(b, managed(func(s *spec.Spec) { s.Count = jobs })).ID
+	second := w.submit(b, managed(func(s *spec.Spec) { s.Count, s.Needs = jobs, []spec.Need{{Task: first, Per: "input"}} })).ID
 	w.madeOf(b, first, jobs)
 	w.endedOf(b, first, 2, jobs)
 	w.exec(b, "ANALYZE")

@@ -1,5 +1,7 @@
 package generator
 
+import "github.com/divvyhq/divvy/generator/spec"
+
 // evenCut is how a task is cut into pieces of one size: piece i is what lies from i*perJob on, of total.
 type evenCut struct {
 	split  string
@@ -7,7 +9,7 @@ type evenCut struct {
 	total  int64
 }
 
-func (w work) cut() evenCut {
+func evenCutOf(w spec.Work) evenCut {
 	return evenCut{split: w.Split, perJob: w.PerJob, total: cutTotal(w.Split, w.Events, w.NInputs, w.Pieces)}
 }
 
@@ -36,7 +38,7 @@ func (c evenCut) what() string {
 // pieces that have a part of what piece i of another cut of the same has.
 func (c evenCut) pieces(i int64, of evenCut) span {
 	low, high := i*of.perJob, min((i+1)*of.perJob, of.total)
-	return span{low: low / c.perJob, high: ceil(high, c.perJob)}
+	return span{low: low / c.perJob, high: spec.Ceil(high, c.perJob)}
 }
 
 // bitmap is a set of indexes of pieces, in chunks as need_pieces has them.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -35,7 +36,7 @@ func (d *dueNeed) follow(ctx context.Context, tx pgx.Tx) (n int, through bool, e
 		d.After, d.WasOver = d.Low, d.Over
 	}
 	rows, err := tx.Query(ctx, query["read_ended"], pgx.StrictNamedArgs{"task": d.NeedsID, "after": d.After,
-		"any": d.Condition == whenAny && d.Outputs == "", "limit": chainEnds})
+		"any": d.Condition == spec.WhenAny && d.Outputs == "", "limit": chainEnds})
 	if err != nil {
 		return 0, false, err
 	}
@@ -105,14 +106,14 @@ func (d *dueNeed) feed(ctx context.Context, tx pgx.Tx, fresh []endedJob) error {
 	if err != nil {
 		return err
 	}
-	if n := t.NInputs + int64(len(names)); n > maxInputs || ceil(n, t.PerJob) > maxPieces {
-		d.fault = fmt.Sprintf("the outputs of task %d (%s) are more than %d, or make more than %d jobs", d.NeedsID, d.NeedsName, maxInputs, maxPieces)
+	if n := t.NInputs + int64(len(names)); n > spec.MaxInputs || spec.Ceil(n, t.PerJob) > spec.MaxPieces {
+		d.fault = fmt.Sprintf("the outputs of task %d (%s) are more than %d, or make more than %d jobs", d.NeedsID, d.NeedsName, spec.MaxInputs, spec.MaxPieces)
 		return nil
 	}
 	if _, err := tx.Exec(ctx, query["feed"], pgx.StrictNamedArgs{"task": d.TaskID, "n": len(names)}); err != nil {
 		return err
 	}
-	return copyInputs(ctx, tx, []inputChunk{{task: d.TaskID, offset: t.NInputs, inputs: Named(names...)}})
+	return copyInputs(ctx, tx, []inputChunk{{task: d.TaskID, offset: t.NInputs, inputs: spec.Named(names...)}})
 }
 
 // outputs are the names that jobs reported and that the need asks for, in the order of the jobs.
@@ -146,7 +147,7 @@ func (d *dueNeed) outputs(ctx context.Context, tx pgx.Tx, fresh []endedJob) (nam
 			if !d.wants(name) {
 				continue
 			}
-			if err := checkInput(name); err != nil {
+			if err := spec.CheckInput(name); err != nil {
 				d.fault = fmt.Sprintf("an output of job %d of task %d (%s) can be no input: its name %v", id, d.NeedsID, d.NeedsName, err)
 				return nil, nil
 			}

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 )
 
 // chained is what a new task's row says about the tasks that it needs.
 type chained struct {
-	needs    []Need
+	needs    []spec.Need
 	state    string // open while its pieces follow others'
 	reason   string // that it waits for
 	released *int64 // 0 where pieces wait for pieces, else nil
@@ -32,26 +33,26 @@ func (n *newTask) chained(ctx context.Context, tx pgx.Tx) (chained, error) {
 		need := &c.needs[i]
 		a, ok := needed[need.Task]
 		if !ok {
-			return c, fault(fmt.Sprintf("needs[%d].task", i), fmt.Sprintf("there is no task %d", need.Task), "")
+			return c, spec.Invalid(fmt.Sprintf("needs[%d].task", i), fmt.Sprintf("there is no task %d", need.Task), "")
 		}
-		if !need.perInput() {
+		if !need.PerInput() {
 			waits = append(waits, fmt.Sprintf("%d (%s)", a.ID, a.Name))
 		}
-		if need.follows() {
+		if need.Follows() {
 			c.state = "open"
 		}
 	}
 	if len(waits) > 0 {
 		c.reason = "waits for task " + strings.Join(waits, ", ")
 	}
-	if !n.spec.piecewise() {
+	if !n.spec.Piecewise() {
 		return c, nil
 	}
 	c.released = new(int64)
-	if n.spec.Streamed() {
+	if n.spec.InputsStreamed {
 		return c, nil // Commit looks
 	}
-	return c, correspond(c.needs, needed, n.spec.work())
+	return c, correspond(c.needs, needed, n.spec.Work())
 }
 
 // insert stores the needs of a task.
@@ -63,8 +64,8 @@ func (c *chained) insert(ctx context.Context, tx pgx.Tx, task int64) error {
 	var whens, outputs []string
 	var perInputs []bool
 	for _, n := range c.needs {
-		ids, whens = append(ids, n.Task), append(whens, cmp.Or(n.When, whenDone))
-		perInputs, outputs = append(perInputs, n.perInput()), append(outputs, n.Outputs)
+		ids, whens = append(ids, n.Task), append(whens, cmp.Or(n.When, spec.WhenDone))
+		perInputs, outputs = append(perInputs, n.PerInput()), append(outputs, n.Outputs)
 	}
 	_, err := tx.Exec(ctx, query["insert_needs"], pgx.StrictNamedArgs{"task": task, "needs": ids, "conditions": whens,
 		"per_inputs": perInputs, "outputs": outputs})
@@ -84,7 +85,7 @@ type neededTask struct {
 	Growing   bool // its pieces are not known in advance
 }
 
-func readNeeded(ctx context.Context, tx pgx.Tx, needs []Need) (map[int64]neededTask, error) {
+func readNeeded(ctx context.Context, tx pgx.Tx, needs []spec.Need) (map[int64]neededTask, error) {
 	var ids []int64
 	for _, n := range needs {
 		ids = append(ids, n.Task)
@@ -102,23 +103,23 @@ func readNeeded(ctx context.Context, tx pgx.Tx, needs []Need) (map[int64]neededT
 }
 
 // correspond says whether the pieces of w have parts of each task that they wait for: both are split alike, and cover as much.
-func correspond(needs []Need, needed map[int64]neededTask, w work) error {
+func correspond(needs []spec.Need, needed map[int64]neededTask, w spec.Work) error {
 	for i, n := range needs {
-		if !n.perInput() {
+		if !n.PerInput() {
 			continue
 		}
 		a, field := needed[n.Task], fmt.Sprintf("needs[%d].per", i)
 		theirs := evenCut{split: a.Split, perJob: a.PerJob, total: cutTotal(a.Split, a.NEvents, a.NInputs, a.NPieces)}
-		ours := w.cut()
+		ours := evenCutOf(w)
 		switch {
 		case !a.Committed:
-			return fault(field, fmt.Sprintf("the inputs of task %d are not all there", a.ID), "commit it first")
+			return spec.Invalid(field, fmt.Sprintf("the inputs of task %d are not all there", a.ID), "commit it first")
 		case a.Growing || a.Split == "groups":
-			return fault(field, fmt.Sprintf("the pieces of task %d are not known in advance", a.ID), "take its outputs as inputs, or wait per: task")
+			return spec.Invalid(field, fmt.Sprintf("the pieces of task %d are not known in advance", a.ID), "take its outputs as inputs, or wait per: task")
 		case w.InLots:
-			return fault(field, "the pieces of this task are not known in advance", "cut it by per_job, without split and locations of inputs")
+			return spec.Invalid(field, "the pieces of this task are not known in advance", "cut it by per_job, without split and locations of inputs")
 		case ours.split != theirs.split || ours.total != theirs.total:
-			return fault(field, fmt.Sprintf("task %d has %d %s, this one %d %s", a.ID, theirs.total, theirs.what(), ours.total, ours.what()),
+			return spec.Invalid(field, fmt.Sprintf("task %d has %d %s, this one %d %s", a.ID, theirs.total, theirs.what(), ours.total, ours.what()),
 				"pieces correspond where both tasks have as many inputs, events or jobs")
 		}
 	}
@@ -130,15 +131,15 @@ func (t *lockedTask) corresponds(ctx context.Context, tx pgx.Tx) error {
 	if !t.Chained {
 		return nil
 	}
-	var spec Spec
+	var s spec.Spec
 	var scaled []Scaling
-	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": t.ID}).Scan(&spec, &scaled)
-	if err != nil || !spec.piecewise() {
+	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": t.ID}).Scan(&s, &scaled)
+	if err != nil || !s.Piecewise() {
 		return err
 	}
-	needed, err := readNeeded(ctx, tx, spec.Needs)
+	needed, err := readNeeded(ctx, tx, s.Needs)
 	if err != nil {
 		return err
 	}
-	return correspond(spec.Needs, needed, work{Split: t.Split, PerJob: t.PerJob, NInputs: t.NInputs, InLots: t.InLots})
+	return correspond(s.Needs, needed, spec.Work{Split: t.Split, PerJob: t.PerJob, NInputs: t.NInputs, InLots: t.InLots})
 }

@@ -9,12 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // needing is a managed task that needs others.
-func needing(change func(*Spec), needs ...Need) Spec {
-	return managed(func(s *Spec) {
+func needing(change func(*spec.Spec), needs ...spec.Need) spec.Spec {
+	return managed(func(s *spec.Spec) {
 		s.Name, s.Needs = "reco", needs
 		if change != nil {
 			change(s)
@@ -23,7 +24,7 @@ func needing(change func(*Spec), needs ...Need) Spec {
 }
 
 // fedBy takes outputs as inputs.
-func fedBy(s *Spec) { s.Count, s.PerJob = 0, 2 }
+func fedBy(s *spec.Spec) { s.Count, s.PerJob = 0, 2 }
 
 // turn lets every step see what has happened.
 func (w *world) turn(t tb) {
@@ -60,19 +61,19 @@ func TestNeedsWaitForTheWholeTask(t *testing.T) {
 		when, outcome, state, reason string
 	}{
 		{"", "finished", "ready", ""},
-		{whenDone, "failed", "failed", "needs task %d (evgen), which is failed"},
-		{whenFinished, "failed", "failed", "needs task %d (evgen), which is failed"},
-		{whenAny, "failed", "ready", ""},
+		{spec.WhenDone, "failed", "failed", "needs task %d (evgen), which is failed"},
+		{spec.WhenFinished, "failed", "failed", "needs task %d (evgen), which is failed"},
+		{spec.WhenAny, "failed", "ready", ""},
 	} {
 		t.Run(c.when+"_"+c.outcome, func(t *testing.T) {
 			w := newWorld(t)
 			f := &fleet{db: w}
-			a := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 2, 1 }))
-			b := w.submit(t, needing(nil, Need{Task: a.ID, When: c.when}))
+			a := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.MaxAttempts = 2, 1 }))
+			b := w.submit(t, needing(nil, spec.Need{Task: a.ID, When: c.when}))
 			if want := fmt.Sprintf("waits for task %d (evgen)", a.ID); b.State != "waiting" || b.Reason != want {
 				t.Fatalf("submitted as %s: %s", b.State, b.Reason)
 			}
-			after := w.submit(t, needing(nil, Need{Task: b.ID}))
+			after := w.submit(t, needing(nil, spec.Need{Task: b.ID}))
 			w.turn(t)
 			w.run(t, f, 1, c.outcome)
 			if got := w.task(t, b.ID); got.State != "waiting" {
@@ -98,8 +99,8 @@ func TestNeedsOfAKilledTask(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	a := w.submit(t, managed(nil))
-	b := w.submit(t, needing(nil, Need{Task: a.ID, When: whenFinished}))
-	any1 := w.submit(t, needing(nil, Need{Task: a.ID, When: whenAny}))
+	b := w.submit(t, needing(nil, spec.Need{Task: a.ID, When: spec.WhenFinished}))
+	any1 := w.submit(t, needing(nil, spec.Need{Task: a.ID, When: spec.WhenAny}))
 	w.apply(t, siteYAML+"  - {name: DESY, slots: 10}\n")
 	steps(t, w.Sweep)
 	if got := w.task(t, b.ID); got.State != "waiting" {
@@ -119,7 +120,7 @@ func TestNeedsOfAKilledTask(t *testing.T) {
 	if _, err := w.Retry(ctx, b.ID); !errors.As(err, &se) || !strings.Contains(err.Error(), "retry that one first") {
 		t.Errorf("retry: %v", err)
 	}
-	c := w.submit(t, needing(nil, Need{Task: any1.ID}))
+	c := w.submit(t, needing(nil, spec.Need{Task: any1.ID}))
 	if _, err := w.Kill(ctx, c.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +135,8 @@ func TestRetryAlongAChain(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	a := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 2, 1 }))
-	b := w.submit(t, needing(func(s *Spec) { s.Count = 3 }, Need{Task: a.ID}))
+	a := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.MaxAttempts = 2, 1 }))
+	b := w.submit(t, needing(func(s *spec.Spec) { s.Count = 3 }, spec.Need{Task: a.ID}))
 	w.turn(t)
 	w.run(t, f, 2, "failed")
 	if _, err := w.Retry(ctx, a.ID); err != nil {
@@ -157,9 +158,9 @@ func TestRetryAlongAChain(t *testing.T) {
 func TestOutputsAreInputs(t *testing.T) {
 	w := newWorld(t)
 	f := &fleet{db: w}
-	a := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 5, 1 }))
-	piecewise := w.submit(t, needing(fedBy, Need{Task: a.ID, Per: perInput, Outputs: "*.root"}))
-	whole := w.submit(t, needing(fedBy, Need{Task: a.ID, When: whenDone, Outputs: "hits.*"}))
+	a := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.MaxAttempts = 5, 1 }))
+	piecewise := w.submit(t, needing(fedBy, spec.Need{Task: a.ID, Per: spec.PerInput, Outputs: "*.root"}))
+	whole := w.submit(t, needing(fedBy, spec.Need{Task: a.ID, When: spec.WhenDone, Outputs: "hits.*"}))
 	w.turn(t)
 	w.run(t, f, 2, "finished")
 	if got := w.task(t, piecewise.ID); got.Inputs != 2 || got.Jobs.Ready != 1 {
@@ -198,8 +199,8 @@ func TestOutputsAreInputs(t *testing.T) {
 func TestNoOutputs(t *testing.T) {
 	w := newWorld(t)
 	f := &fleet{db: w}
-	a := w.submit(t, managed(func(s *Spec) { s.Count = 1 }))
-	b := w.submit(t, needing(fedBy, Need{Task: a.ID, Per: perInput, Outputs: "*.nothing"}))
+	a := w.submit(t, managed(func(s *spec.Spec) { s.Count = 1 }))
+	b := w.submit(t, needing(fedBy, spec.Need{Task: a.ID, Per: spec.PerInput, Outputs: "*.nothing"}))
 	w.turn(t)
 	w.run(t, f, 1, "finished")
 	if got := w.task(t, b.ID); got.State != "failed" || !strings.Contains(got.Reason, "no outputs") {
@@ -212,9 +213,9 @@ func TestPiecesFollowPieces(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	a := w.submit(t, managed(func(s *Spec) { s.Count, s.Events, s.MaxAttempts = 0, &Events{Total: 95, PerJob: 10}, 1 }))
-	b := w.submit(t, needing(func(s *Spec) { s.Count, s.Events, s.Priority = 0, &Events{Total: 95, PerJob: 20}, 5 },
-		Need{Task: a.ID, Per: perInput}))
+	a := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Events, s.MaxAttempts = 0, &spec.Events{Total: 95, PerJob: 10}, 1 }))
+	b := w.submit(t, needing(func(s *spec.Spec) { s.Count, s.Events, s.Priority = 0, &spec.Events{Total: 95, PerJob: 20}, 5 },
+		spec.Need{Task: a.ID, Per: spec.PerInput}))
 	w.turn(t)
 	if b = w.task(t, b.ID); b.State != "ready" || b.Pieces != 5 || b.Jobs.Ready != 0 {
 		t.Fatalf("%+v", b)
@@ -263,24 +264,24 @@ func TestNeedsThatCannotBe(t *testing.T) {
 	w := newWorld(t)
 	a := w.submit(t, managed(nil))
 	open := w.submit(t, managed(streamed))
-	fed := w.submit(t, needing(fedBy, Need{Task: a.ID, Outputs: "*"}))
+	fed := w.submit(t, needing(fedBy, spec.Need{Task: a.ID, Outputs: "*"}))
 	for _, c := range []struct {
-		spec Spec
+		spec spec.Spec
 		want string
 	}{
-		{needing(nil, Need{Task: 1 << 40}), "there is no task"},
-		{needing(nil, Need{Name: "evgen"}), "needs[0].task: is a name"},
-		{needing(nil, Need{}), "needs[0].task: is missing"},
-		{needing(nil, Need{Task: a.ID}, Need{Task: a.ID}), "needs[1].task: is needed twice"},
-		{needing(nil, Need{Task: a.ID, When: "soon"}), "needs[0].when"},
-		{needing(nil, Need{Task: a.ID, Outputs: "*"}), "together with count"},
-		{needing(func(s *Spec) { s.Count = 9 }, Need{Task: a.ID, Per: perInput}), "has 10 jobs, this one 9 jobs"},
-		{needing(fedBy, Need{Task: a.ID, Outputs: "*"}, Need{Task: open.ID, Per: perInput}), "both outputs and per: input"},
-		{needing(nil, Need{Task: open.ID, Per: perInput}), "are not all there"},
-		{needing(nil, Need{Task: fed.ID, Per: perInput}), "not known in advance"},
+		{needing(nil, spec.Need{Task: 1 << 40}), "there is no task"},
+		{needing(nil, spec.Need{Name: "evgen"}), "needs[0].task: is a name"},
+		{needing(nil, spec.Need{}), "needs[0].task: is missing"},
+		{needing(nil, spec.Need{Task: a.ID}, spec.Need{Task: a.ID}), "needs[1].task: is needed twice"},
+		{needing(nil, spec.Need{Task: a.ID, When: "soon"}), "needs[0].when"},
+		{needing(nil, spec.Need{Task: a.ID, Outputs: "*"}), "together with count"},
+		{needing(func(s *spec.Spec) { s.Count = 9 }, spec.Need{Task: a.ID, Per: spec.PerInput}), "has 10 jobs, this one 9 jobs"},
+		{needing(fedBy, spec.Need{Task: a.ID, Outputs: "*"}, spec.Need{Task: open.ID, Per: spec.PerInput}), "both outputs and per: input"},
+		{needing(nil, spec.Need{Task: open.ID, Per: spec.PerInput}), "are not all there"},
+		{needing(nil, spec.Need{Task: fed.ID, Per: spec.PerInput}), "not known in advance"},
 	} {
 		_, err := w.Submit(context.Background(), SubmitRequest{Spec: c.spec})
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.spec.Needs, err, c.want)
 		}
 	}
@@ -299,10 +300,12 @@ func (w *world) followed(t *testing.T, r *rand.Rand) {
 	ctx := context.Background()
 	f := &fleet{db: w}
 	n, per, step := 1+r.Int64N(12), 1+r.Int64N(6), 1+r.Int64N(9)
-	a := w.submit(t, managed(func(s *Spec) { s.Count, s.Events, s.MaxAttempts = 0, &Events{Total: n * per, PerJob: per}, 1+r.IntN(3) }))
-	fed := w.submit(t, needing(fedBy, Need{Task: a.ID, Per: perInput, Outputs: "*.root"}))
-	when := []string{whenDone, whenAny}[r.IntN(2)]
-	b := w.submit(t, needing(func(s *Spec) { s.Count, s.Events = 0, &Events{Total: n * per, PerJob: step} }, Need{Task: a.ID, Per: perInput, When: when}))
+	a := w.submit(t, managed(func(s *spec.Spec) {
+		s.Count, s.Events, s.MaxAttempts = 0, &spec.Events{Total: n * per, PerJob: per}, 1+r.IntN(3)
+	}))
+	fed := w.submit(t, needing(fedBy, spec.Need{Task: a.ID, Per: spec.PerInput, Outputs: "*.root"}))
+	when := []string{spec.WhenDone, spec.WhenAny}[r.IntN(2)]
+	b := w.submit(t, needing(func(s *spec.Spec) { s.Count, s.Events = 0, &spec.Events{Total: n * per, PerJob: step} }, spec.Need{Task: a.ID, Per: spec.PerInput, When: when}))
 	ids := []int64{a.ID, fed.ID, b.ID}
 	for range 1 + r.IntN(25) {
 		switch r.IntN(10) {
@@ -339,12 +342,12 @@ func (w *world) followed(t *testing.T, r *rand.Rand) {
 	}
 	w.finishAll(t, f, ids)
 	w.recount(t)
-	if when == whenDone {
+	if when == spec.WhenDone {
 		w.notBefore(t, b.ID, a.ID)
 	}
 	halves := func(id int64) int64 { return one[int64](t, w.db, "SELECT count(*) FROM halves WHERE task_id = $1", id) }
 	outputs := n + halves(a.ID)
-	for id, pieces := range map[int64]int64{a.ID: outputs, fed.ID: ceil(outputs, 2) + halves(fed.ID), b.ID: ceil(n*per, step) + halves(b.ID)} {
+	for id, pieces := range map[int64]int64{a.ID: outputs, fed.ID: spec.Ceil(outputs, 2) + halves(fed.ID), b.ID: spec.Ceil(n*per, step) + halves(b.ID)} {
 		if got := w.task(t, id); got.State != "done" || got.Jobs.Finished != pieces {
 			t.Errorf("task %d, %d pieces: %+v", id, pieces, got)
 		}
@@ -433,8 +436,8 @@ func (w *world) endedOf(t tb, task, low, high int64) {
 func TestRoundsPassWhatIsKnown(t *testing.T) {
 	w := newWorld(t)
 	const n = 2*chainEnds + 3
-	a := w.submit(t, managed(func(s *Spec) { s.Count = n })).ID
-	b := w.submit(t, needing(func(s *Spec) { s.Count = n }, Need{Task: a, Per: perInput})).ID
+	a := w.submit(t, managed(func(s *spec.Spec) { s.Count = n })).ID
+	b := w.submit(t, needing(func(s *spec.Spec) { s.Count = n }, spec.Need{Task: a, Per: spec.PerInput})).ID
 	w.madeOf(t, a, n)
 	last := int64(1)
 	for _, high := range []int64{chainEnds + 1, 2*chainEnds + 1, n} {
@@ -449,48 +452,6 @@ func TestRoundsPassWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestOrderOfAFile(t *testing.T) {
-	spec := func(name string, needs ...string) Spec {
-		s := Spec{Name: name}
-		for _, n := range needs {
-			s.Needs = append(s.Needs, Need{Name: n})
-		}
-		return s
-	}
-	order, err := Order([]Spec{spec("merge", "reco", "sim"), spec("reco", "sim"), spec("sim"), spec("alone")})
-	if err != nil || !slices.Equal(order, []int{2, 1, 0, 3}) {
-		t.Errorf("%v, %v", order, err)
-	}
-	bound := spec("reco", "sim").Bound(map[string]int64{"sim": 7})
-	if bound.Needs[0] != (Need{Task: 7}) {
-		t.Errorf("%+v", bound.Needs)
-	}
-	for want, specs := range map[string][]Spec{
-		"makes a circle: a needs b needs c needs a": {spec("a", "b"), spec("b", "c"), spec("c", "a")},
-		"makes a circle: a needs a":                 {spec("a", "a")},
-		`no task of this file has the name "x"`:     {spec("a", "x")},
-		`2 tasks of this file have the name "a"`:    {spec("a"), spec("a"), spec("b", "a")},
-	} {
-		if _, err := Order(specs); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	const file = "{name: a, user: u, command: [x], count: 1, needs: [{task: b}]}\n---\n" +
-		"name: b\nuser: u\ncommand: [x]\ncount: 1\nneeds:\n  - task: 12\n  - {task: a}\n"
-	if _, err := ParseSpecs("f.yml", []byte(file)); err == nil || !strings.Contains(err.Error(), "f.yml:9:12: needs[1].task makes a circle: a needs b needs a") {
-		t.Errorf("%v", err)
-	}
-	long := make([]Spec, 10_000)
-	for i := range long {
-		long[i] = spec(fmt.Sprint(i), fmt.Sprint(i+1))
-	}
-	long[9999].Needs = nil
-	began := time.Now()
-	if order, err := Order(long); err != nil || order[0] != 9999 {
-		t.Errorf("%v after %v", err, time.Since(began))
-	}
-}
-
 // The chain that docs/files.md shows can be submitted, in the order that it names.
 func TestDocumentedChain(t *testing.T) {
 	page, err := os.ReadFile("../docs/files.md")
@@ -499,17 +460,17 @@ func TestDocumentedChain(t *testing.T) {
 	}
 	_, example, _ := strings.Cut(string(page), "### Tasks that need others\n\n```yaml\n")
 	example, _, _ = strings.Cut(example, "```")
-	specs, err := ParseSpecs("chain.yml", []byte(example))
+	specs, err := spec.ParseSpecs("chain.yml", []byte(example))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
 	ids := map[string]int64{}
-	order, err := Order(specs)
+	order, err := spec.Order(specs)
 	for _, i := range order {
-		spec := specs[i].Bound(ids)
-		spec.Label = "test"
-		ids[spec.Name] = w.submit(t, spec).ID
+		s := specs[i].Bound(ids)
+		s.Label = "test"
+		ids[s.Name] = w.submit(t, s).ID
 	}
 	merge := w.task(t, ids["merge"])
 	if err != nil || len(ids) != 3 || merge.State != "waiting" || len(merge.Needs) != 1 || merge.Needs[0].Name != "reco" {

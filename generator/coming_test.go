@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher/machine"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // What comes with tasks is in the log before any of their jobs is made, and goes with these.
@@ -12,12 +13,12 @@ func TestComingJobsAreSaidAtOnce(t *testing.T) {
 	d := w.dispatch(t)
 	var all []SubmitRequest
 	for _, n := range []int64{40, 2, 3} {
-		all = append(all, SubmitRequest{Spec: managed(func(s *Spec) { s.Count = n })})
+		all = append(all, SubmitRequest{Spec: managed(func(s *spec.Spec) { s.Count = n })})
 	}
 	if _, err := w.SubmitMany(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	w.submit(t, managed(func(s *Spec) { s.Count = 5 }))
+	w.submit(t, managed(func(s *spec.Spec) { s.Count = 5 }))
 	stands := func() (ready, coming int64) {
 		w.fold(t)
 		if err := d.View(t.Context(), func(v machine.View) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 )
@@ -48,39 +49,39 @@ func TestPiecesCoverTheInput(t *testing.T) {
 func (w *world) drawCoverage(t *rapid.T) *coverage {
 	c := &coverage{world: w, want: map[string]int64{}, says: map[string]bool{}}
 	c.fleet = &fleet{db: w}
-	spec := split(func(s *Spec) {
+	written := split(func(s *spec.Spec) {
 		s.MaxAttempts = rapid.IntRange(1, 4).Draw(t, "attempts")
 		s.Scout = max(0, rapid.IntRange(-3, 4).Draw(t, "scouts"))
 	})
 	kind := rapid.SampledFrom([]string{"plain events", "plain inputs", "events that fit", "inputs that fit", "inputs by weight", "located inputs"}).Draw(t, "kind")
 	if c.plain = strings.HasPrefix(kind, "plain"); strings.Contains(kind, "events") {
-		spec.Events = &Events{Total: rapid.Int64Range(1, 300).Draw(t, "events")}
-		c.want[""] = spec.Events.Total
+		written.Events = &spec.Events{Total: rapid.Int64Range(1, 300).Draw(t, "events")}
+		c.want[""] = written.Events.Total
 	} else {
-		spec.Inputs = c.drawInputs(t, kind)
+		written.Inputs = c.drawInputs(t, kind)
 	}
 	each := rapid.Int64Range(1, 40).Draw(t, "per job")
-	by := rapid.SampledFrom([]string{"", byInputs, byEvents, byBytes}).Draw(t, "by")
+	by := rapid.SampledFrom([]string{"", spec.ByInputs, spec.ByEvents, spec.ByBytes}).Draw(t, "by")
 	cpu := rapid.SampledFrom([]float64{0, 100}).Draw(t, "cpu")
 	switch kind {
 	case "plain events":
-		spec.Events.PerJob = each
+		written.Events.PerJob = each
 	case "plain inputs", "located inputs":
-		spec.PerJob = each%5 + 1
+		written.PerJob = each%5 + 1
 	case "events that fit":
-		spec.Split = &Split{Fit: true, PerJob: each, CPUPerEvent: max(cpu, 10)}
+		written.Split = &spec.Split{Fit: true, PerJob: each, CPUPerEvent: max(cpu, 10)}
 	case "inputs that fit":
-		spec.Split = &Split{Fit: true, By: by, PerJob: each, PerQueue: true, CPUPerEvent: cpu}
+		written.Split = &spec.Split{Fit: true, By: by, PerJob: each, PerQueue: true, CPUPerEvent: cpu}
 	case "inputs by weight":
-		spec.Split = &Split{By: by, PerJob: each}
+		written.Split = &spec.Split{By: by, PerJob: each}
 	}
-	c.task = w.submit(t, spec).ID
+	c.task = w.submit(t, written).ID
 	return c
 }
 
-func (c *coverage) drawInputs(t *rapid.T, kind string) (inputs []Input) {
+func (c *coverage) drawInputs(t *rapid.T, kind string) (inputs []spec.Input) {
 	for i := range rapid.IntRange(1, 20).Draw(t, "inputs") {
-		in := Input{Name: fmt.Sprint("f", i)}
+		in := spec.Input{Name: fmt.Sprint("f", i)}
 		if kind != "plain inputs" {
 			in.Events = rapid.SampledFrom([]int64{0, 1, 30, 70}).Draw(t, "events")
 			in.Size = rapid.Int64Range(0, 60).Draw(t, "size")
@@ -127,7 +128,7 @@ func (c *coverage) step(t *rapid.T) {
 		c.say2(t, rapid.SampledFrom([]Verb{VerbPause, VerbResume, VerbFinish, VerbRetry, VerbAvalanche}).Draw(t, "verb"))
 	case "retry with changes":
 		attempts, memory := rapid.IntRange(1, 4).Draw(t, "attempts"), rapid.Int64Range(1, 1000).Draw(t, "memory")
-		with := &Changes{MaxAttempts: &attempts}
+		with := &spec.Changes{MaxAttempts: &attempts}
 		if c.plain {
 			with.MemoryMB = &memory
 		}

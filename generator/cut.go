@@ -1,6 +1,10 @@
 package generator
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/divvyhq/divvy/generator/spec"
+)
 
 // cursor is how far a lot is cut: all inputs before position, and the first skip events of the one there. Of a lot without
 // inputs the position is an event.
@@ -99,7 +103,7 @@ func (c *cutter) share(s size, name string, in weight) piece {
 // gather takes whole inputs while they fit, one at least.
 func (c *cutter) gather(s size) (p piece, ok bool) {
 	before, run, off := c.at, c.run, c.off
-	for !c.over() && p.weight.inputs < maxPerJob {
+	for !c.over() && p.weight.inputs < spec.MaxPerJob {
 		if c.at.position >= c.base+c.nLoaded { // the piece may be larger than what is known
 			c.at, c.run, c.off = before, run, off
 			return piece{}, false

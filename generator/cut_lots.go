@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -37,7 +38,7 @@ func allotLots(t sourceTask, lots []*lot, wants map[rung]int64, batch int64) par
 		}
 		c := lotCut{lot: l, most: min(fresh, batch, l.PiecesLeft)}
 		if t.Scouting {
-			c.most = min(c.most, ceil(fresh, open))
+			c.most = min(c.most, spec.Ceil(fresh, open))
 		}
 		open--
 		total := int64(0)
@@ -65,7 +66,7 @@ type lotCutter struct {
 	tx     pgx.Tx
 	share  shares.ShareID
 	queues []shares.Queue
-	spec   *Spec
+	spec   *spec.Spec
 	shapes map[room]int32 // of pieces that do not keep to a size
 }
 
@@ -107,10 +108,10 @@ func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]
 	}
 	c.shapes = map[room]int32{}
 	rest := l.rest(c.spec.Events != nil)
-	each := min(rest.inputs/max(l.PiecesLeft, 1)+1, maxPerJob)
+	each := min(rest.inputs/max(l.PiecesLeft, 1)+1, spec.MaxPerJob)
 	pieces, err := c.pieces(ctx, l, &plan, each*l.most*3/2+runInputs)
 	if err == nil && len(pieces) == 0 { // a piece may take as many as this
-		pieces, err = c.pieces(ctx, l, &plan, maxPerJob+1)
+		pieces, err = c.pieces(ctx, l, &plan, spec.MaxPerJob+1)
 	}
 	if err != nil {
 		return nil, err

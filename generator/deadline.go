@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // DeadlineState is a task's deadline, and when it will be over at the rate at which its jobs end.
@@ -79,7 +80,7 @@ func (g *Generator) boost(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
-		priority, boosted = min(priority, maxPriority), true
+		priority, boosted = min(priority, spec.MaxPriority), true
 		if err := tx.QueryRow(ctx, query["prioritise"], pgx.StrictNamedArgs{"task": id, "priority": priority}).Scan(&before); err != nil {
 			return err
 		}
@@ -108,21 +109,4 @@ func (g *Generator) countDeadlines(ctx context.Context) error {
 		g.metrics.deadlines.WithLabelValues(risk).Set(float64(counts[risk]))
 	}
 	return err
-}
-
-// notPast refuses a deadline that nothing can keep any more. It is no part of Check: what is stored stays as it is.
-func (s *Spec) notPast(now time.Time) error {
-	if s.Deadline == nil || s.Deadline.After(now) {
-		return nil
-	}
-	return fault("deadline", s.Deadline.UTC().Format(time.RFC3339)+" has passed", "a later one, or none")
-}
-
-func (c *checker) deadline(s *Spec) {
-	switch {
-	case s.Boost < 0 || s.Boost > maxPriority:
-		c.addf("boost", "%d is not in 0 … %d", s.Boost, maxPriority)
-	case s.Boost > 0 && s.Deadline == nil:
-		c.hint("boost", "is for tasks with a deadline", "say deadline too")
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // look works out all deadlines as if half a minute had passed.
@@ -19,8 +21,8 @@ func (w *world) look(t tb) {
 func TestDeadlines(t *testing.T) {
 	w := newWorld(t)
 	f := &fleet{db: w}
-	at := func(d time.Duration) func(*Spec) {
-		return func(s *Spec) {
+	at := func(d time.Duration) func(*spec.Spec) {
+		return func(s *spec.Spec) {
 			end := time.Now().Add(d).UTC()
 			s.Deadline, s.Boost, s.Priority = &end, 70, 5
 		}
@@ -63,15 +65,15 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestDeadlinesThatCannotBe(t *testing.T) {
-	s := managed(func(s *Spec) { s.Boost = 3 })
-	if err := s.Check(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "say deadline too") {
+	s := managed(func(s *spec.Spec) { s.Boost = 3 })
+	if err := s.Check(); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), "say deadline too") {
 		t.Errorf("%v", err)
 	}
 	const file = "name: a\nuser: u\ncommand: [x]\ncount: 1\ndeadline: "
-	if specs, err := ParseSpecs("f", []byte(file+"2026-12-24T18:00:00+01:00\nboost: 10\n")); err != nil || specs[0].Deadline.Hour() != 17 {
+	if specs, err := spec.ParseSpecs("f", []byte(file+"2026-12-24T18:00:00+01:00\nboost: 10\n")); err != nil || specs[0].Deadline.Hour() != 17 {
 		t.Errorf("%+v, %v", specs, err)
 	}
-	if _, err := ParseSpecs("f", []byte(file+"tomorrow\n")); err == nil || !strings.Contains(err.Error(), "f:5:11") {
+	if _, err := spec.ParseSpecs("f", []byte(file+"tomorrow\n")); err == nil || !strings.Contains(err.Error(), "f:5:11") {
 		t.Errorf("%v", err)
 	}
 }
@@ -81,9 +83,9 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 	w := newWorld(t)
 	past, soon := time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
 	late := func(at time.Time, key string) SubmitRequest {
-		return SubmitRequest{Spec: managed(func(s *Spec) { s.Deadline = &at }), IdempotencyKey: key}
+		return SubmitRequest{Spec: managed(func(s *spec.Spec) { s.Deadline = &at }), IdempotencyKey: key}
 	}
-	if _, err := w.Submit(t.Context(), late(past, "")); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "has passed (a later one, or none)") {
+	if _, err := w.Submit(t.Context(), late(past, "")); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), "has passed (a later one, or none)") {
 		t.Errorf("submitted: %v", err)
 	}
 	there, err := w.Submit(t.Context(), late(soon, "k"))
@@ -91,7 +93,7 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := w.SubmitMany(t.Context(), []SubmitRequest{late(past, ""), late(soon, "k")})
-	if err != nil || !errors.Is(out[0].Err, ErrInvalid) || out[1].Err != nil || out[1].Task.ID != there.ID {
+	if err != nil || !errors.Is(out[0].Err, spec.ErrInvalid) || out[1].Err != nil || out[1].Task.ID != there.ID {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // The whole way with the real dispatcher: tasks in, jobs pulled and finished by pilots while generators, settling and
@@ -28,13 +29,13 @@ func TestWithDispatcher(t *testing.T) {
 	}
 	var ids []int64
 	for i, share := range []string{"Prod/MC", "Prod/Rep", "Test"} {
-		ids = append(ids, w.submit(t, managed(func(s *Spec) { s.Share, s.Count, s.MaxAttempts = share, int64(200+i), 2 })).ID)
+		ids = append(ids, w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count, s.MaxAttempts = share, int64(200+i), 2 })).ID)
 	}
 	var pilots sync.WaitGroup
 	for i := range 4 {
 		pilots.Go(func() { pilot(ctx, t, d, fmt.Sprint("p", i)) })
 	}
-	killed := w.submit(t, managed(func(s *Spec) { s.Count = 500 })).ID
+	killed := w.submit(t, managed(func(s *spec.Spec) { s.Count = 500 })).ID
 	deadline := time.Now().Add(2 * time.Minute)
 	until := func(id int64, holds func(Task) bool) {
 		for !holds(w.task(t, id)) {
@@ -75,10 +76,10 @@ queues:
   - {name: small, slots: 100, walltime: 1h, disk_mb: 3000}
   - {name: large, slots: 100, walltime: 4h, disk_mb: 20000}
 `)
-	w.submit(t, split(func(s *Spec) { s.Share, s.Count = "T", 5 }))
+	w.submit(t, split(func(s *spec.Spec) { s.Share, s.Count = "T", 5 }))
 	steps(t, w.Generate)
-	w.submit(t, split(func(s *Spec) {
-		s.Inputs, s.Split = []Input{{Name: "a", Size: 4e9, Events: 20_000}}, &Split{By: "events", Fit: true, CPUPerEvent: 1, Efficiency: 1, WorkMB: 500}
+	w.submit(t, split(func(s *spec.Spec) {
+		s.Inputs, s.Split = []spec.Input{{Name: "a", Size: 4e9, Events: 20_000}}, &spec.Split{By: "events", Fit: true, CPUPerEvent: 1, Efficiency: 1, WorkMB: 500}
 	}))
 	d := w.dispatch(t, func(c *dispatcher.Config) { c.Timing.Making = time.Hour })
 	steps(t, w.Settle)

@@ -3,15 +3,12 @@ package generator
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Sentinels of the package; api/errors.go maps each to a status.
 var (
 	// ErrNoTask: no task has that id. (404)
 	ErrNoTask = errors.New("no such task")
-	// ErrInvalid: the specification cannot be; Faults names every field that is wrong. (422)
-	ErrInvalid = errors.New("invalid task")
 	// ErrUntagged: no rule gives the task a share, and the site refuses such tasks. (422)
 	ErrUntagged = errors.New("no share for this task")
 	// ErrNoSite: no site file was ever applied, so there is no share that a task could have. (409)
@@ -25,50 +22,6 @@ var (
 	// ErrOffset: inputs were sent for another place than the next; see OffsetError. (409)
 	ErrOffset = errors.New("wrong offset")
 )
-
-// Fault is one thing that is wrong with a field of a task.
-type Fault struct {
-	Field   string `json:"field"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-
-	absent []string // the fault is that none of these keys is there
-}
-
-// String is field: message (hint).
-func (f Fault) String() string {
-	text := f.Field + ": " + f.Message
-	if f.Hint != "" {
-		text += " (" + f.Hint + ")"
-	}
-	return text
-}
-
-// Faults is an ErrInvalid that says all that is wrong.
-type Faults []Fault
-
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.String()
-	}
-	return strings.Join(lines, "; ")
-}
-
-// Unwrap makes errors.Is(err, ErrInvalid) true.
-func (fs Faults) Unwrap() error { return ErrInvalid }
-
-// err is nil when nothing is wrong.
-func (fs Faults) err() error {
-	if len(fs) == 0 {
-		return nil
-	}
-	return fs
-}
-
-func fault(field, message, hint string) error {
-	return Faults{{Field: field, Message: message, Hint: hint}}
-}
 
 // StateError is an ErrState that says what was asked of which task, and what state forbids it.
 type StateError struct {

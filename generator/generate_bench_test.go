@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/migrations"
@@ -28,13 +29,13 @@ func BenchmarkGenerate(b *testing.B) {
 	const jobs, workers = 200_000, 2
 	for _, kind := range []struct {
 		name string
-		spec func(*Spec)
+		spec func(*spec.Spec)
 	}{
-		{"count", func(s *Spec) { s.Count = jobs / 100 }},
-		{"inputs", func(s *Spec) {
+		{"count", func(s *spec.Spec) { s.Count = jobs / 100 }},
+		{"inputs", func(s *spec.Spec) {
 			s.Count, s.Command = 0, []string{"/bin/reconstruct", "{{.Input}}"}
 			for i := range jobs / 100 {
-				s.Inputs = append(s.Inputs, Input{Name: fmt.Sprintf("mc23_13p6TeV:AOD.38000000._%06d.pool.root.1", i)})
+				s.Inputs = append(s.Inputs, spec.Input{Name: fmt.Sprintf("mc23_13p6TeV:AOD.38000000._%06d.pool.root.1", i)})
 			}
 		}},
 	} {
@@ -44,7 +45,7 @@ func BenchmarkGenerate(b *testing.B) {
 			var own, server, wal float64
 			for range 3 * b.N {
 				for share := range 100 {
-					w.submit(b, managed(func(s *Spec) { s.Share = fmt.Sprint("s", share); kind.spec(s) }))
+					w.submit(b, managed(func(s *spec.Spec) { s.Share = fmt.Sprint("s", share); kind.spec(s) }))
 				}
 				before, began := w.costs(b), time.Now()
 				group, ctx := errgroup.WithContext(context.Background())

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -20,13 +21,13 @@ import (
 func TestPieces(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {
-		change func(*Spec)
+		change func(*spec.Spec)
 		want   string
 	}{
-		{func(s *Spec) { s.Count = 3 }, "0: 1: 2:"},
-		{func(s *Spec) { s.Count, s.Inputs, s.PerJob = 0, Named("a", "b", "c"), 2 }, "0:a,b 1:c"},
-		{func(s *Spec) { s.Count, s.Events = 0, &Events{Total: 7, PerJob: 3} }, "0:0+3 1:3+3 2:6+1"},
-		{func(s *Spec) {
+		{func(s *spec.Spec) { s.Count = 3 }, "0: 1: 2:"},
+		{func(s *spec.Spec) { s.Count, s.Inputs, s.PerJob = 0, spec.Named("a", "b", "c"), 2 }, "0:a,b 1:c"},
+		{func(s *spec.Spec) { s.Count, s.Events = 0, &spec.Events{Total: 7, PerJob: 3} }, "0:0+3 1:3+3 2:6+1"},
+		{func(s *spec.Spec) {
 			s.Count, s.Matrix = 0, []job.Axis{{Name: "x", Values: []string{"1", "2"}}, {Name: "y", Values: []string{"1", "2"}}}
 		}, "0: 1: 2: 3:"},
 	} {
@@ -44,12 +45,12 @@ func TestPieces(t *testing.T) {
 func TestGenerateByPriority(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.Mark = Mark{Floor: 10, Batch: 50}.withDefaults()
-	low := w.submit(t, managed(func(s *Spec) { s.Count, s.Priority = 1000, 1 }))
+	low := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Priority = 1000, 1 }))
 	if n := steps(t, w.Generate); n != 20 {
 		t.Fatalf("%d jobs in stock, want twice the mark", n)
 	}
-	first := w.submit(t, managed(func(s *Spec) { s.Count, s.Priority = 12, 900 }))
-	second := w.submit(t, managed(func(s *Spec) { s.Count, s.Priority = 1000, 900 }))
+	first := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Priority = 12, 900 }))
+	second := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Priority = 1000, 900 }))
 	steps(t, w.Generate)
 	for id, want := range map[int64]int{low.ID: 20, first.ID: 12, second.ID: 8} {
 		if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", id); n != want {
@@ -63,8 +64,8 @@ func TestGenerateNeediestFreeShare(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	w.cfg.Mark = Mark{Floor: 10, Batch: 1000}.withDefaults()
-	rep := w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Prod/Rep", 500 }))
-	mc := w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Prod/MC", 500 }))
+	rep := w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Prod/Rep", 500 }))
+	mc := w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Prod/MC", 500 }))
 	rows := func(id int64) int { return jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", id) }
 	mcID := one[int32](t, w.db, "SELECT id FROM shares WHERE path = 'Prod/MC'")
 	err := pg.InTx(ctx, w.db, func(tx pgx.Tx) error {
@@ -87,7 +88,7 @@ func TestGenerateNeediestFreeShare(t *testing.T) {
 // A worker that decided before the last batch of a share makes nothing, with or without the advisory lock.
 func TestEpochFencesStaleDecision(t *testing.T) {
 	w := newWorld(t)
-	task := w.submit(t, managed(func(s *Spec) { s.Count = 3000 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = 3000 }))
 	share := one[shares.ShareID](t, w.db, "SELECT share_id FROM tasks WHERE id = $1", task.ID)
 	rows, err := w.db.Query(context.Background(), query["levels"])
 	if err != nil {
@@ -124,7 +125,7 @@ func TestConcurrentGenerators(t *testing.T) {
 	for _, share := range []string{"Prod/MC", "Prod/Rep", "Wide", "Test"} {
 		for i := range 3 {
 			want += 2000 + i
-			w.submit(t, managed(func(s *Spec) { s.Share, s.Count, s.Priority = share, int64(2000+i), i }))
+			w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count, s.Priority = share, int64(2000+i), i }))
 		}
 	}
 	cfg := w.config()
@@ -188,7 +189,7 @@ func watchShares(t *testing.T, w *world) (stop func() int) {
 func TestKilledWorker(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	task := w.submit(t, managed(func(s *Spec) { s.Count = 100 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = 100 }))
 	share := one[shares.ShareID](t, w.db, "SELECT share_id FROM tasks WHERE id = $1", task.ID)
 	conn, err := pgx.Connect(ctx, w.db.Config().ConnString())
 	if err != nil {
@@ -226,9 +227,9 @@ func TestKilledWorker(t *testing.T) {
 func TestMoveShare(t *testing.T) {
 	w := newWorld(t)
 	task := w.submit(t, managed(nil))
-	other := w.submit(t, managed(func(s *Spec) { s.Share, s.WorkingGroup, s.Requirements.Cores = "Test", "GP_WIDE", 8 }))
+	other := w.submit(t, managed(func(s *spec.Spec) { s.Share, s.WorkingGroup, s.Requirements.Cores = "Test", "GP_WIDE", 8 }))
 	w.all(t)
-	w.submit(t, managed(func(s *Spec) { s.Count = 7 })) // all to come
+	w.submit(t, managed(func(s *spec.Spec) { s.Count = 7 })) // all to come
 	id := func(path string) shares.ShareID {
 		return one[shares.ShareID](t, w.db, "SELECT id FROM shares WHERE path = $1", path)
 	}

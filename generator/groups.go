@@ -2,7 +2,6 @@ package generator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,68 +10,12 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// withTemplates is the task with the templates of the site that it refers to among its own: its claims are made by those of
-// the moment of submission. One that the site does not have may come later.
-func (s Spec) withTemplates(site []shares.ClaimTemplate) (Spec, error) {
-	var c checker
-	l := s.layout()
-	used := l.Missing(nil)
-	s.ClaimTemplates = slices.Clone(s.ClaimTemplates)
-	for _, t := range site {
-		if _, own := l.Template(t.Name, nil); !own && slices.Contains(used, t.Name) {
-			linger := shares.Duration(t.Linger)
-			s.ClaimTemplates = append(s.ClaimTemplates, ClaimTemplate{Name: t.Name, Resources: t.Resources, Node: t.Node, Devices: t.Devices,
-				MaxSharers: t.MaxSharers, Linger: &linger, Gang: t.Gang})
-		}
-	}
-	var faults resource.Faults
-	if s.grouped() && errors.As(s.layout().Validate(), &faults) { // what gangs are with a template of the site
-		for _, f := range faults {
-			c.hint(f.Field, f.Message, f.Hint)
-		}
-	}
-	return s, c.faults.err()
-}
-
 // jobName is what a job of groups and roles is called: its input.
 func jobName(k resource.JobKey) []string { return []string{k.Name()} }
-
-// member is the role of a job.
-func (s *Spec) member(k resource.JobKey) (m Member, ok bool) {
-	roles := s.Roles
-	if k.Group != "" {
-		i := slices.IndexFunc(s.Groups, func(g Group) bool { return g.Name == k.Group })
-		if i < 0 {
-			return m, false
-		}
-		roles = s.Groups[i].Members
-	}
-	i := slices.IndexFunc(roles, func(m Member) bool { return m.Role == k.Role })
-	if i < 0 {
-		return m, false
-	}
-	return roles[i], true
-}
-
-// commands are those of roles that have one of their own, as the dispatcher finds them.
-func (s *Spec) commands() map[string][]string {
-	own := map[string][]string{}
-	add := func(prefix string, members []Member) {
-		for _, m := range members {
-			if len(m.Command) > 0 {
-				own[prefix+m.Role] = m.Command
-			}
-		}
-	}
-	for _, g := range s.Groups {
-		add(g.Name+"/", g.Members)
-	}
-	add("", s.Roles)
-	return own
-}
 
 // joinGroups gives the jobs of tasks of groups and roles their names, shapes and claims. A job that tries another again has
 // its index, so it holds the same claims.
@@ -100,7 +43,7 @@ func joinGroups(ctx context.Context, tx pgx.Tx, plan []part, jobs []intake.NewJo
 type joiner struct {
 	tx     pgx.Tx
 	task   int64
-	spec   Spec
+	spec   spec.Spec
 	layout resource.Layout
 }
 
@@ -111,7 +54,7 @@ func readJoiner(ctx context.Context, tx pgx.Tx, task int64) (*joiner, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.layout, err = j.spec.scaledLayout(scaled)
+	j.layout, err = scaledLayout(&j.spec, scaled)
 	return &j, err
 }
 
@@ -192,7 +135,7 @@ func (j *joiner) claim(key resource.ClaimKey) intake.NewClaim {
 	if !ok {
 		t.Name = key.Template
 	}
-	return intake.NewClaim{Key: key.Name(), Template: t, SharingID: j.spec.payer(), Label: j.spec.Label, Missing: !ok}
+	return intake.NewClaim{Key: key.Name(), Template: t, SharingID: j.spec.Payer(), Label: j.spec.Label, Missing: !ok}
 }
 
 // claims makes those that the jobs of a batch hold, by index of the expansion.
@@ -216,10 +159,10 @@ func (j *joiner) claims(ctx context.Context, x resource.Expansion, of map[int32]
 
 // shape is that of jobs of a role. What their claims ask of a slot is for the machine.
 func (j *joiner) shape(ctx context.Context, at resource.JobKey) (int32, error) {
-	m, ok := j.spec.member(at)
+	m, ok := j.spec.Member(at)
 	if !ok {
 		return 0, fmt.Errorf("it has no role %s", at.Name())
 	}
-	own := j.spec.as(m).withDefaults()
-	return intake.Intern(ctx, j.tx, own.shape())
+	own := j.spec.ForRole(m).WithDefaults()
+	return intake.Intern(ctx, j.tx, own.Shape())
 }

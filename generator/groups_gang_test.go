@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // pullAll asks for all that a node of eight cores can get at once.
@@ -29,10 +30,10 @@ func TestGangIsMadeInBatches(t *testing.T) {
 	w.generateBy(cfg)
 	d := w.dispatch(t)
 	ctx := context.Background()
-	id := w.submit(t, managed(func(s *Spec) {
+	id := w.submit(t, managed(func(s *spec.Spec) {
 		s.Count, s.MaxAttempts = 0, 1
-		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a", Count: 2}, {Role: "b", Count: 3}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
-		s.ClaimTemplates = []ClaimTemplate{{Name: "room", Node: true, Gang: true}}
+		s.Groups = []spec.Group{{Name: "g", Members: []spec.Member{{Role: "a", Count: 2}, {Role: "b", Count: 3}}, Sharing: []spec.Sharing{{Template: "room", Scope: "per_replica"}}}}
+		s.ClaimTemplates = []spec.ClaimTemplate{{Name: "room", Node: true, Gang: true}}
 	})).ID
 	made := 0
 	for made < 5 {
@@ -77,9 +78,9 @@ func TestGangIsMadeInBatches(t *testing.T) {
 func TestGangOfATemplateOfTheSite(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, siteYAML+"claim_templates: [{name: room, node: true, gang: true, max_sharers: 2}]\n")
-	_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) {
+	_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *spec.Spec) {
 		s.Count = 0
-		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a", Count: 3}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
+		s.Groups = []spec.Group{{Name: "g", Members: []spec.Member{{Role: "a", Count: 3}}, Sharing: []spec.Sharing{{Template: "room", Scope: "per_replica"}}}}
 	})})
 	if err == nil || !strings.Contains(err.Error(), "less than the 3 jobs that share a claim") {
 		t.Error(err)

@@ -9,17 +9,18 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // disagg is case G1 of sharing.md §5, but for its claims of resources.
-func disagg(s *Spec) {
+func disagg(s *spec.Spec) {
 	s.Count, s.Replicas, s.Command = 0, 2, []string{"serve", "{{.Input}}"}
-	s.Groups = []Group{{Name: "sgx", Replicas: 2,
-		Members: []Member{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2, Command: []string{"decode"}, Requirements: &Requirements{Cores: 2}}},
-		Sharing: []Sharing{{Template: "gpu-pool", Scope: "per_replica"}}}}
-	s.Roles = []Member{{Role: "metrics", Count: 2, Sharing: []Sharing{{Template: "metrics-gpu", Scope: "all"}}}}
-	s.ClaimTemplates = []ClaimTemplate{{Name: "gpu-pool", Devices: map[string]int{"gpu": 4}}}
+	s.Groups = []spec.Group{{Name: "sgx", Replicas: 2,
+		Members: []spec.Member{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2, Command: []string{"decode"}, Requirements: &spec.Requirements{Cores: 2}}},
+		Sharing: []spec.Sharing{{Template: "gpu-pool", Scope: "per_replica"}}}}
+	s.Roles = []spec.Member{{Role: "metrics", Count: 2, Sharing: []spec.Sharing{{Template: "metrics-gpu", Scope: "all"}}}}
+	s.ClaimTemplates = []spec.ClaimTemplate{{Name: "gpu-pool", Devices: map[string]int{"gpu": 4}}}
 }
 
 // G1: all 24 jobs run, on two nodes of nine GPUs, with 18 of them in six claims; each runs what its role says.
@@ -90,11 +91,11 @@ func TestGroupsAreRun(t *testing.T) {
 // A task keeps the templates of the site as they were when it was submitted; its own go before them.
 func TestTemplatesOfTheSite(t *testing.T) {
 	site := []shares.ClaimTemplate{{Name: "a", Node: true, Linger: 5}, {Name: "b", Node: true}, {Name: "c", Node: true}}
-	s := Spec{Roles: []Member{{Role: "r"}}, ClaimTemplates: []ClaimTemplate{{Name: "b", Devices: map[string]int{"gpu": 1}}},
-		Sharing: []Sharing{{Template: "a", Scope: "all"}, {Template: "b", Scope: "all"}}}
-	got, err := s.withTemplates(site)
+	s := spec.Spec{Roles: []spec.Member{{Role: "r"}}, ClaimTemplates: []spec.ClaimTemplate{{Name: "b", Devices: map[string]int{"gpu": 1}}},
+		Sharing: []spec.Sharing{{Template: "a", Scope: "all"}, {Template: "b", Scope: "all"}}}
+	got, err := s.WithTemplates(site)
 	if err != nil || len(got.ClaimTemplates) != 2 || got.ClaimTemplates[0].Devices["gpu"] != 1 || got.ClaimTemplates[1].Name != "a" ||
-		got.layout().Templates[1].Linger != 5 || len(s.ClaimTemplates) != 1 {
+		got.Layout().Templates[1].Linger != 5 || len(s.ClaimTemplates) != 1 {
 		t.Errorf("%v %+v", err, got.ClaimTemplates)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // G1 with its claims of resources: 24 jobs hold nine claims, with 18 units of gpu, charged once each to the task's sharing ID. One
@@ -15,12 +16,12 @@ func TestGroupsHoldUnits(t *testing.T) {
 	resources := "resources: [{name: gpu, capacity: 20}, {name: seat, capacity: 5}]\n"
 	w.apply(t, siteYAML+resources)
 	d := w.dispatch(t)
-	w.submit(t, managed(func(s *Spec) {
+	w.submit(t, managed(func(s *spec.Spec) {
 		disagg(s)
 		s.SharingID = "team"
-		s.ClaimTemplates = []ClaimTemplate{{Name: "res1", Resources: map[string]int64{"seat": 1}}, {Name: "res2", Node: true},
+		s.ClaimTemplates = []spec.ClaimTemplate{{Name: "res1", Resources: map[string]int64{"seat": 1}}, {Name: "res2", Node: true},
 			{Name: "gpu-pool", Resources: map[string]int64{"gpu": 4}, Node: true}}
-		s.Sharing = []Sharing{{Template: "res1", Scope: "all"}, {Template: "res2", Scope: "per_replica"}}
+		s.Sharing = []spec.Sharing{{Template: "res1", Scope: "all"}, {Template: "res2", Scope: "per_replica"}}
 	}))
 	if n := steps(t, w.Generate); n != 24 {
 		t.Fatalf("%d jobs", n)

@@ -10,13 +10,14 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // twoGPUs is a task of two group replicas of two jobs, each of which shares a GPU.
-func twoGPUs(s *Spec) {
+func twoGPUs(s *spec.Spec) {
 	s.Count, s.Command, s.MaxAttempts = 0, []string{"train", "{{.Input}}"}, 1
-	s.ClaimTemplates = []ClaimTemplate{{Name: "gpu", Devices: map[string]int{"gpu": 1}}}
-	s.Groups = []Group{{Name: "g", Replicas: 2, Members: []Member{{Role: "a"}, {Role: "b"}}, Sharing: []Sharing{{Template: "gpu", Scope: "per_replica"}}}}
+	s.ClaimTemplates = []spec.ClaimTemplate{{Name: "gpu", Devices: map[string]int{"gpu": 1}}}
+	s.Groups = []spec.Group{{Name: "g", Replicas: 2, Members: []spec.Member{{Role: "a"}, {Role: "b"}}, Sharing: []spec.Sharing{{Template: "gpu", Scope: "per_replica"}}}}
 }
 
 func atNode(node string, n int) dispatcher.PullRequest {
@@ -177,8 +178,8 @@ func TestCopyOfGroups(t *testing.T) {
 func TestTemplatesThatComeLater(t *testing.T) {
 	w := newWorld(t)
 	d := w.dispatch(t)
-	own := managed(func(s *Spec) { twoGPUs(s); s.Groups[0].Name = "own" })
-	other := managed(func(s *Spec) { twoGPUs(s); s.ClaimTemplates = nil })
+	own := managed(func(s *spec.Spec) { twoGPUs(s); s.Groups[0].Name = "own" })
+	other := managed(func(s *spec.Spec) { twoGPUs(s); s.ClaimTemplates = nil })
 	w.submit(t, other)
 	steps(t, w.Generate)
 	nothingAt(t, d, atNode("n1", 8))
@@ -203,8 +204,8 @@ func TestTemplatesThatComeLater(t *testing.T) {
 func TestClaimsFromOutside(t *testing.T) {
 	w := newWorld(t)
 	d := w.dispatch(t)
-	task := managed(func(s *Spec) {
-		s.Count, s.Roles, s.Sharing = 0, []Member{{Role: "r", Count: 2}}, []Sharing{{Claim: "disk"}}
+	task := managed(func(s *spec.Spec) {
+		s.Count, s.Roles, s.Sharing = 0, []spec.Member{{Role: "r", Count: 2}}, []spec.Sharing{{Claim: "disk"}}
 	})
 	w.submit(t, task)
 	w.submit(t, task)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Pieces that are too large for any pilot are split until they are not, by a rule of the site and with the real dispatcher.
@@ -15,8 +16,8 @@ func TestSplitUntilItFits(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, siteYAML+"retry_rules: [{name: large, match: {message: too large}, action: split_smaller}]\n")
 	d := w.dispatch(t)
-	task := w.submit(t, managed(func(s *Spec) {
-		s.Count, s.Events, s.MaxAttempts, s.Command = 0, &Events{Total: 23, PerJob: 12}, 4, []string{"run", "{{.Events}}"}
+	task := w.submit(t, managed(func(s *spec.Spec) {
+		s.Count, s.Events, s.MaxAttempts, s.Command = 0, &spec.Events{Total: 23, PerJob: 12}, 4, []string{"run", "{{.Events}}"}
 	}))
 	steps(t, w.Generate)
 	ctx := context.Background()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // halvesOf writes the jobs of a task that are live or have finished: index, inputs, events, attempts.
@@ -35,7 +36,7 @@ func TestPiecesAreSplit(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.Mark = Mark{Floor: 2, Batch: 2}.withDefaults()
 	f := &fleet{db: w}
-	task := w.submit(t, managed(func(s *Spec) { s.Count, s.Events, s.MaxAttempts = 0, &Events{Total: 19, PerJob: 5}, 3 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Events, s.MaxAttempts = 0, &spec.Events{Total: 19, PerJob: 5}, 3 }))
 	steps(t, w.Generate)
 	w.splitAll(t, f, task.ID)
 	if got, want := w.halvesOf(t, task.ID), "0 0+3 2/3; 1 5+3 2/3; +0 3+2 1/2; +1 8+2 1/2"; got != want {
@@ -83,28 +84,28 @@ func TestWhatIsSplit(t *testing.T) {
 	f := &fleet{db: w}
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		change func(*Spec)
+		change func(*spec.Spec)
 		verb   Verb
 		want   string
 		why    string
 	}{
-		"inputs":        {change: func(s *Spec) { s.Inputs, s.PerJob = Named("a", "b", "c"), 3 }, want: "0 a,b 2/3; +0 c 1/2"},
-		"one input":     {change: func(s *Spec) { s.Inputs = Named("a") }, want: "0 a 2/3", why: "it has one input"},
-		"one event":     {change: func(s *Spec) { s.Events = &Events{Total: 1, PerJob: 1} }, want: "0 0+1 2/3", why: "it has one event"},
-		"count":         {change: func(s *Spec) { s.Count = 1 }, want: "0 2/3", why: "is split by count"},
-		"matrix":        {change: func(s *Spec) { s.Matrix = []job.Axis{{Name: "a", Values: []string{"x"}}} }, want: "0 2/3", why: "is split by matrix"},
-		"bytes":         {change: func(s *Spec) { s.Inputs, s.Split = sized(5, 5), &Split{By: "bytes", PerJob: 10} }, want: "0 0 2/3; +0 1 1/2"},
-		"shared inputs": {change: func(s *Spec) { s.Inputs, s.Split = eventful(5), &Split{By: "events", PerJob: 9} }, want: "0 0 0+3 2/3; +0 0 3+2 1/2"},
-		"inputs that say their events": {change: func(s *Spec) { s.Inputs, s.Split = eventful(5, 7, 0, 1), &Split{PerJob: 9} },
+		"inputs":        {change: func(s *spec.Spec) { s.Inputs, s.PerJob = spec.Named("a", "b", "c"), 3 }, want: "0 a,b 2/3; +0 c 1/2"},
+		"one input":     {change: func(s *spec.Spec) { s.Inputs = spec.Named("a") }, want: "0 a 2/3", why: "it has one input"},
+		"one event":     {change: func(s *spec.Spec) { s.Events = &spec.Events{Total: 1, PerJob: 1} }, want: "0 0+1 2/3", why: "it has one event"},
+		"count":         {change: func(s *spec.Spec) { s.Count = 1 }, want: "0 2/3", why: "is split by count"},
+		"matrix":        {change: func(s *spec.Spec) { s.Matrix = []job.Axis{{Name: "a", Values: []string{"x"}}} }, want: "0 2/3", why: "is split by matrix"},
+		"bytes":         {change: func(s *spec.Spec) { s.Inputs, s.Split = sized(5, 5), &spec.Split{By: "bytes", PerJob: 10} }, want: "0 0 2/3; +0 1 1/2"},
+		"shared inputs": {change: func(s *spec.Spec) { s.Inputs, s.Split = eventful(5), &spec.Split{By: "events", PerJob: 9} }, want: "0 0 0+3 2/3; +0 0 3+2 1/2"},
+		"inputs that say their events": {change: func(s *spec.Spec) { s.Inputs, s.Split = eventful(5, 7, 0, 1), &spec.Split{PerJob: 9} },
 			want: "0 0,1 0+12 2/3; +0 2,3 0+1 1/2"},
-		"fit": {change: func(s *Spec) {
-			s.Events, s.Split = &Events{Total: 9}, &Split{Fit: true, CPUPerEvent: 1, Efficiency: 1}
+		"fit": {change: func(s *spec.Spec) {
+			s.Events, s.Split = &spec.Events{Total: 9}, &spec.Split{Fit: true, CPUPerEvent: 1, Efficiency: 1}
 		}, want: "0 0+5 2/3; +0 5+4 1/2"},
-		"scout": {change: func(s *Spec) { s.Events, s.Scout = &Events{Total: 9, PerJob: 9}, 1 }, want: "0 0+9 2/3", why: "scouts measure"},
-		"paused": {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbPause,
+		"scout": {change: func(s *spec.Spec) { s.Events, s.Scout = &spec.Events{Total: 9, PerJob: 9}, 1 }, want: "0 0+9 2/3", why: "scouts measure"},
+		"paused": {change: func(s *spec.Spec) { s.Events = &spec.Events{Total: 9, PerJob: 9} }, verb: VerbPause,
 			want: "0 0+5 2/3 waiting; +0 5+4 1/2 waiting"},
-		"finishing": {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbFinish, want: "0 0+9 1/3 cancelled"},
-		"killed":    {change: func(s *Spec) { s.Events = &Events{Total: 9, PerJob: 9} }, verb: VerbKill, want: "0 0+9 1/3 cancelled"},
+		"finishing": {change: func(s *spec.Spec) { s.Events = &spec.Events{Total: 9, PerJob: 9} }, verb: VerbFinish, want: "0 0+9 1/3 cancelled"},
+		"killed":    {change: func(s *spec.Spec) { s.Events = &spec.Events{Total: 9, PerJob: 9} }, verb: VerbKill, want: "0 0+9 1/3 cancelled"},
 	} {
 		task := w.submit(t, split(c.change))
 		steps(t, w.Generate)
@@ -149,9 +150,9 @@ func TestWhatIsSplit(t *testing.T) {
 func TestSplitOfWhatHadCounted(t *testing.T) {
 	w := newWorld(t)
 	f := &fleet{db: w}
-	a := w.submit(t, managed(func(s *Spec) { s.Count, s.Events, s.MaxAttempts = 0, &Events{Total: 8, PerJob: 4}, 1 }))
-	b := w.submit(t, needing(func(s *Spec) { s.Count, s.Events, s.Share = 0, &Events{Total: 8, PerJob: 8}, "Prod/Rep" }, Need{Task: a.ID, Per: perInput, When: whenAny}))
-	both := w.submit(t, needing(func(s *Spec) { s.Count, s.Events, s.Share = 0, &Events{Total: 8, PerJob: 4}, "Prod/Rep" }, Need{Task: a.ID, Per: perInput, When: whenAny}))
+	a := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Events, s.MaxAttempts = 0, &spec.Events{Total: 8, PerJob: 4}, 1 }))
+	b := w.submit(t, needing(func(s *spec.Spec) { s.Count, s.Events, s.Share = 0, &spec.Events{Total: 8, PerJob: 8}, "Prod/Rep" }, spec.Need{Task: a.ID, Per: spec.PerInput, When: spec.WhenAny}))
+	both := w.submit(t, needing(func(s *spec.Spec) { s.Count, s.Events, s.Share = 0, &spec.Events{Total: 8, PerJob: 4}, "Prod/Rep" }, spec.Need{Task: a.ID, Per: spec.PerInput, When: spec.WhenAny}))
 	w.turn(t)
 	f.lease(t, 2)
 	f.end(t, "failed", 1)
@@ -159,7 +160,7 @@ func TestSplitOfWhatHadCounted(t *testing.T) {
 	f.end(t, "failed", 1)
 	steps(t, w.Settle) // before Chain sees that it is over
 	attempts := 3
-	if _, err := w.RetryWith(context.Background(), a.ID, &Changes{MaxAttempts: &attempts}); err != nil {
+	if _, err := w.RetryWith(context.Background(), a.ID, &spec.Changes{MaxAttempts: &attempts}); err != nil {
 		t.Fatal(err)
 	}
 	w.fold(t)

@@ -12,10 +12,11 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-func streamed(s *Spec) { s.Count, s.InputsStreamed, s.PerJob = 0, true, 3 }
+func streamed(s *spec.Spec) { s.Count, s.InputsStreamed, s.PerJob = 0, true, 3 }
 
 func TestStreamedInputs(t *testing.T) {
 	w := newWorld(t)
@@ -24,7 +25,7 @@ func TestStreamedInputs(t *testing.T) {
 	if task.State != "submitting" || task.Jobs.Total != 0 {
 		t.Fatalf("submitted as %+v", task)
 	}
-	if _, err := w.Commit(ctx, task.ID); !errors.Is(err, ErrInvalid) {
+	if _, err := w.Commit(ctx, task.ID); !errors.Is(err, spec.ErrInvalid) {
 		t.Errorf("commit without inputs: %v", err)
 	}
 	next, err := w.AddInputs(ctx, task.ID, 0, strings.NewReader("\"a\"\n{\"name\": \"b\"}\n\n\"c\""))
@@ -41,11 +42,11 @@ func TestStreamedInputs(t *testing.T) {
 	if !errors.As(err, &off) || off.Want != 4 {
 		t.Fatalf("wrong offset: %v", err)
 	}
-	if next, err = w.AddInputs(ctx, task.ID, 4, strings.NewReader("\"e\"\nf\n\"g\"")); next != 5 || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "inputs[5]") {
+	if next, err = w.AddInputs(ctx, task.ID, 4, strings.NewReader("\"e\"\nf\n\"g\"")); next != 5 || !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), "inputs[5]") {
 		t.Fatalf("bad line: next %d, %v", next, err)
 	}
 	for bad, want := range map[string]string{`""`: "is empty", `"a\nb"`: "line break", `{"nam": "x"}`: "unknown field",
-		`"` + strings.Repeat("x", maxLine) + `"`: "more than 32768 bytes", `"` + strings.Repeat("x", maxInput+1) + `"`: "more than 4096 bytes"} {
+		`"` + strings.Repeat("x", spec.MaxLine) + `"`: "more than 32768 bytes", `"` + strings.Repeat("x", spec.MaxInput+1) + `"`: "more than 4096 bytes"} {
 		if next, err = w.AddInputs(ctx, task.ID, 5, strings.NewReader(bad)); next != 5 || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20s: next %d, %v, want %q", bad, next, err, want)
 		}
@@ -111,7 +112,7 @@ func TestMillionInputs(t *testing.T) {
 		t.Errorf("%d MB", grown)
 	}
 	t.Logf("%s on disk", one[string](t, w.db, "SELECT pg_size_pretty(pg_total_relation_size('inputs'))"))
-	if stored := one[int](t, w.db, "SELECT coalesce(sum(cardinality(names)), 0)::bigint FROM inputs"); stored != n || task.Jobs.Total != ceil(int64(n), 3) {
+	if stored := one[int](t, w.db, "SELECT coalesce(sum(cardinality(names)), 0)::bigint FROM inputs"); stored != n || task.Jobs.Total != spec.Ceil(int64(n), 3) {
 		t.Errorf("%d stored, %d jobs", stored, task.Jobs.Total)
 	}
 }
@@ -148,11 +149,11 @@ func TestInputsInRunsAndBatches(t *testing.T) {
 
 func TestEncodeInputs(t *testing.T) {
 	var out bytes.Buffer
-	n, err := EncodeInputs(&out, strings.NewReader("a\r\n\n b \"<c>\"\nd"), NamesFormat, 1)
+	n, err := spec.EncodeInputs(&out, strings.NewReader("a\r\n\n b \"<c>\"\nd"), spec.NamesFormat, 1)
 	if err != nil || n != 2 || out.String() != "\" b \\\"<c>\\\"\"\n\"d\"\n" {
 		t.Errorf("%d, %v, %q", n, err, out.String())
 	}
-	if _, err := EncodeInputs(&out, strings.NewReader("a\nb\x00"), NamesFormat, 0); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := spec.EncodeInputs(&out, strings.NewReader("a\nb\x00"), spec.NamesFormat, 0); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("zero byte: %v", err)
 	}
 }

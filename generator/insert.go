@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/coming"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -51,7 +52,7 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 	leaves := make([]shares.ShareID, len(all))
 	needs := make([]job.Requirements, len(all))
 	for i := range all {
-		leaves[i], needs[i] = all[i].tag.Share, all[i].spec.shape()
+		leaves[i], needs[i] = all[i].tag.Share, all[i].spec.Shape()
 	}
 	if err := stillLeaf(ctx, tx, leaves...); err != nil {
 		return nil, err
@@ -87,14 +88,14 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 func (n *newTask) entry(shape int32, chain *chained) (taskEntry, error) {
 	kept := n.spec
 	kept.Inputs = nil // they have a table of their own
-	body, err := kept.canonical()
+	body, err := kept.Canonical()
 	if err != nil {
 		return taskEntry{}, err
 	}
-	w := n.spec.work()
+	w := n.spec.Work()
 	state, reason := n.tag.State, n.tag.Reason
 	switch {
-	case n.spec.Streamed():
+	case n.spec.InputsStreamed:
 		state, reason = "submitting", cmp.Or(reason, chain.reason)
 	case chain.reason != "" && n.tag.Share != 0:
 		state, reason = "waiting", chain.reason
@@ -105,7 +106,7 @@ func (n *newTask) entry(shape int32, chain *chained) (taskEntry, error) {
 		MaxAttempts: n.spec.MaxAttempts, Attributes: n.tag.Attributes, Spec: string(body), TaggedBy: n.tag.By,
 		SiteVersion: n.tag.Version, Split: w.Split, PerJob: w.PerJob, Events: w.Events, Inputs: w.NInputs,
 		Pieces: w.Pieces, Jobs: *cmp.Or(chain.released, &w.Pieces), Key: textArg(n.key), Hash: hex.EncodeToString(n.hash),
-		Parameters: textArg(string(n.parameters)), Lots: w.lots(), Scouts: n.spec.scouts(), Chain: textArg(chain.state), Released: chain.released,
+		Parameters: textArg(string(n.parameters)), Lots: lotsOf(w), Scouts: scoutsOf(&n.spec), Chain: textArg(chain.state), Released: chain.released,
 	}, nil
 }
 
@@ -157,14 +158,14 @@ func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 			continue
 		}
 		n := &p.tasks[i]
-		payloads = append(payloads, n.spec.payload(id))
+		payloads = append(payloads, n.spec.Payload(id))
 		if n.spec.Deadline != nil {
 			late, deadlines, boosts = append(late, id), append(deadlines, *n.spec.Deadline), append(boosts, n.spec.Boost)
 		}
 		if err := p.chains[i].insert(ctx, tx, id); err != nil {
 			return err
 		}
-		if !n.spec.work().InLots {
+		if !n.spec.Work().InLots {
 			inputs = append(inputs, inputChunk{task: id, inputs: n.spec.Inputs})
 		} else if err := insertLots(ctx, tx, id, n); err != nil {
 			return err
@@ -183,4 +184,20 @@ func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 		}
 	}
 	return copyInputs(ctx, tx, inputs)
+}
+
+// scoutsOf is tasks.scouts.
+func scoutsOf(s *spec.Spec) *int {
+	if s.Scout == 0 {
+		return nil
+	}
+	return &s.Scout
+}
+
+// lotsOf is tasks.lots of a new task.
+func lotsOf(w spec.Work) *int {
+	if !w.InLots {
+		return nil
+	}
+	return new(int)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -102,12 +103,12 @@ func (l *Listing) page(ids *listedIDs, limit int) (out Listed) {
 
 // cursor reads After: the key and the id of the last task of the page before.
 func (l *Listing) cursor() (key, id int64, err error) {
-	var c checker
+	var faults spec.Faults
 	if l.Sort != "" && !slices.Contains(Sorts, l.Sort) {
-		c.hint("sort", fmt.Sprintf("%q is not known", l.Sort), strings.Join(Sorts, ", "))
+		faults.Add("sort", fmt.Sprintf("%q is not known", l.Sort), strings.Join(Sorts, ", "))
 	}
 	if l.State != "" && !slices.Contains(states, l.State) {
-		c.hint("state", fmt.Sprintf("%q is not known", l.State), strings.Join(states, ", "))
+		faults.Add("state", fmt.Sprintf("%q is not known", l.State), strings.Join(states, ", "))
 	}
 	key, id = math.MaxInt64, math.MaxInt64
 	if l.After != "" {
@@ -116,8 +117,8 @@ func (l *Listing) cursor() (key, id int64, err error) {
 		key, kErr = strconv.ParseInt(k, 10, 64)
 		id, iErr = strconv.ParseInt(i, 10, 64)
 		if kErr != nil || iErr != nil {
-			c.hint("after", fmt.Sprintf("%q is no cursor", l.After), "the next of the page before")
+			faults.Add("after", fmt.Sprintf("%q is no cursor", l.After), "the next of the page before")
 		}
 	}
-	return key, id, c.faults.err()
+	return key, id, faults.Err()
 }

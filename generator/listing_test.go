@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // A page of tasks for people: filters, orders, and pages that fit together.
@@ -12,7 +14,7 @@ func TestListing(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	submit := func(name, user, label string, priority int) int64 {
-		s := Spec{Name: name, User: user, Label: label, Share: "Test", Command: []string{"true"}, Count: 1 + int64(priority), Priority: priority}
+		s := spec.Spec{Name: name, User: user, Label: label, Share: "Test", Command: []string{"true"}, Count: 1 + int64(priority), Priority: priority}
 		task, err := w.Submit(ctx, SubmitRequest{Spec: s})
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +69,7 @@ func TestListing(t *testing.T) {
 		}
 	}
 	for _, bad := range []Listing{{Sort: "size"}, {State: "odd"}, {After: "7"}, {After: "x.y"}} {
-		if _, err := w.List(ctx, bad); !errors.Is(err, ErrInvalid) {
+		if _, err := w.List(ctx, bad); !errors.Is(err, spec.ErrInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -102,7 +103,7 @@ func insertLots(ctx context.Context, tx pgx.Tx, id int64, n *newTask) error {
 		if err != nil {
 			return err
 		}
-	case s.Streamed():
+	case s.InputsStreamed:
 		return nil
 	default:
 		if err := addToLots(ctx, tx, inputChunk{task: id, inputs: s.Inputs}, true); err != nil {
@@ -147,7 +148,7 @@ func (s *sorter) add(lot int32, locations string, n int64) int {
 	return i
 }
 
-func (s *sorter) sort(in Input) error {
+func (s *sorter) sort(in spec.Input) error {
 	key := strings.Join(in.Locations, "\n")
 	i, known := s.at[key]
 	if !known {
@@ -156,7 +157,7 @@ func (s *sorter) sort(in Input) error {
 			number = 0
 		}
 		if number >= maxLots {
-			return fault("inputs", "are in more than 1000 different sets of locations", "leave the locations out, or make several tasks")
+			return spec.Invalid("inputs", "are in more than 1000 different sets of locations", "leave the locations out, or make several tasks")
 		}
 		i = s.add(number, key, 0)
 	}
@@ -166,7 +167,7 @@ func (s *sorter) sort(in Input) error {
 }
 
 // openLots makes the lots of a task ready to be cut: their shapes, and how many pieces they make. It returns the sum of these.
-func openLots(ctx context.Context, tx pgx.Tx, s *Spec, task int64, queues []shares.Queue) (pieces int64, err error) {
+func openLots(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues []shares.Queue) (pieces int64, err error) {
 	read, err := readLots(ctx, tx, []int64{task})
 	if err != nil {
 		return 0, err
@@ -183,15 +184,15 @@ func openLots(ctx context.Context, tx pgx.Tx, s *Spec, task int64, queues []shar
 	if err := writeLots(ctx, tx, lots); err != nil {
 		return 0, err
 	}
-	if pieces > maxPieces {
-		return 0, fault("split", fmt.Sprintf("makes about %d jobs, more than %d", pieces, maxPieces), "make them larger")
+	if pieces > spec.MaxPieces {
+		return 0, spec.Invalid("split", fmt.Sprintf("makes about %d jobs, more than %d", pieces, spec.MaxPieces), "make them larger")
 	}
 	_, err = tx.Exec(ctx, query["open_lots"], pgx.StrictNamedArgs{"task": task, "lots": len(lots), "n_pieces": pieces})
 	return pieces, err
 }
 
 // plan is how the lot is cut, with the shapes of its sizes.
-func (l *lot) plan(ctx context.Context, tx pgx.Tx, s *Spec, queues []shares.Queue) (plan, error) {
+func (l *lot) plan(ctx context.Context, tx pgx.Tx, s *spec.Spec, queues []shares.Queue) (plan, error) {
 	p := planOf(s, l, queues)
 	each := float64(l.Bytes) / float64(max(l.Events, 1))
 	l.ShapeIDs = l.ShapeIDs[:0:0]
@@ -208,7 +209,7 @@ func (l *lot) plan(ctx context.Context, tx pgx.Tx, s *Spec, queues []shares.Queu
 }
 
 // estimate says how many pieces are left. With several sizes it is as if all had the largest.
-func (l *lot) estimate(s *Spec, p *plan) {
+func (l *lot) estimate(s *spec.Spec, p *plan) {
 	l.PiecesLeft = 0
 	if !l.over() {
 		l.PiecesLeft = p.sizes[0].pieces(p.model, l.rest(s.Events != nil), p.shared)
@@ -231,8 +232,8 @@ func writeLots(ctx context.Context, tx pgx.Tx, lots []*lot) error {
 }
 
 // shapeOf is what the pieces of a lot need, but for what follows from their size.
-func (s *Spec) shapeOf(l *lot) job.Requirements {
-	r := s.shape()
+func lotShape(s *spec.Spec, l *lot) job.Requirements {
+	r := s.Shape()
 	if len(l.Locations) > 0 {
 		r.Locations, r.Locality = l.Locations, cmp.Or(s.Locality, job.LocalityPreferred)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -158,8 +159,8 @@ func (w *world) apply(t tb, yaml string) {
 }
 
 // managed is a task that the rules send to Prod/MC.
-func managed(change func(*Spec)) Spec {
-	s := Spec{Name: "evgen", User: "alice", Label: "managed", WorkingGroup: "GP_PHYS", Count: 10,
+func managed(change func(*spec.Spec)) spec.Spec {
+	s := spec.Spec{Name: "evgen", User: "alice", Label: "managed", WorkingGroup: "GP_PHYS", Count: 10,
 		Command: []string{"echo", "{{.Index}}"}}
 	if change != nil {
 		change(&s)
@@ -167,7 +168,7 @@ func managed(change func(*Spec)) Spec {
 	return s
 }
 
-func (w *world) submit(t tb, s Spec) Task {
+func (w *world) submit(t tb, s spec.Spec) Task {
 	t.Helper()
 	task, err := w.Submit(context.Background(), SubmitRequest{Spec: s})
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // BenchmarkTenThousandTasks submits 10,000 tasks of ten jobs, five hundred a call, makes the jobs, and says pause, resume and
@@ -28,7 +30,7 @@ func BenchmarkTenThousandTasks(b *testing.B) {
 			all := make([]SubmitRequest, call)
 			for i := range all {
 				all[i].IdempotencyKey = fmt.Sprint("k", first+i)
-				all[i].Spec = managed(func(s *Spec) { s.Share = fmt.Sprint("s", i%100) })
+				all[i].Spec = managed(func(s *spec.Spec) { s.Share = fmt.Sprint("s", i%100) })
 			}
 			for _, one := range must(b)(w.SubmitMany(ctx, all)) {
 				if one.Err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -43,7 +44,7 @@ func (m Mark) part(low int64, users int) int64 {
 	if users == 0 {
 		return low
 	}
-	return max(ceil(low, int64(users)), fewOfUser)
+	return max(spec.Ceil(low, int64(users)), fewOfUser)
 }
 
 // low is the low-water mark of one (share, shape).

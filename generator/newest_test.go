@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Tasks that are not over come before the others, each half from the newest on, whatever the size of a page.
@@ -12,7 +14,7 @@ func TestNewestTasksFirst(t *testing.T) {
 	w := newWorld(t)
 	var live, over []int64
 	for i := range 9 {
-		id := w.submit(t, managed(func(s *Spec) { s.User = []string{"ann", "bob", "cy"}[i%3] })).ID
+		id := w.submit(t, managed(func(s *spec.Spec) { s.User = []string{"ann", "bob", "cy"}[i%3] })).ID
 		if i%2 == 0 {
 			w.exec(t, `UPDATE tasks SET state = 'done', ended_at = now() WHERE id = $1`, id)
 			over = append([]int64{id}, over...)

@@ -3,6 +3,8 @@ package generator
 import (
 	"context"
 	"testing"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Steps that find nothing have nothing to say, so that a quiet site stays quiet, also where a task waits for another. Verbs, and steps that
@@ -32,7 +34,7 @@ func TestChangesAreTold(t *testing.T) {
 	}
 	quiet("without tasks")
 	first := w.submit(t, managed(nil))
-	second := w.submit(t, needing(nil, Need{Task: first.ID}))
+	second := w.submit(t, needing(nil, spec.Need{Task: first.ID}))
 	told("a task")
 	if _, err := w.Pause(t.Context(), first.ID); err != nil {
 		t.Fatal(err)

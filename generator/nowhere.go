@@ -6,22 +6,23 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // cannotRun says why no job of a task, or none of one of its roles, can run as the site is; "" when all can somewhere. share
 // is the path of the share that pays, "" while it has none.
-func (s *Spec) cannotRun(v shares.Version, share string) string {
-	if !s.grouped() {
-		need := s.shape()
+func cannotRun(s *spec.Spec, v shares.Version, share string) string {
+	if !s.Grouped() {
+		need := s.Shape()
 		if s.Split != nil && s.Split.Fit { // its pieces are cut to what the queues allow
 			need.WalltimeS, need.DiskMB = 0, 0
 		}
 		return job.Nowhere(v, need, share)
 	}
-	for _, m := range s.allMembers() {
-		one := s.as(m)
-		if reason := job.Nowhere(v, one.shape(), share); reason != "" {
+	for _, m := range allMembers(s) {
+		one := s.ForRole(m)
+		if reason := job.Nowhere(v, one.Shape(), share); reason != "" {
 			return "role " + m.Role + ": " + reason
 		}
 	}
@@ -29,7 +30,7 @@ func (s *Spec) cannotRun(v shares.Version, share string) string {
 }
 
 // allMembers are the roles of the task and of its groups.
-func (s *Spec) allMembers() []Member {
+func allMembers(s *spec.Spec) []spec.Member {
 	all := slices.Clone(s.Roles)
 	for _, g := range s.Groups {
 		all = append(all, g.Members...)
@@ -42,7 +43,7 @@ var stuck = []string{"submitting", "waiting", "ready", "scouting", "running", "p
 
 // sayCannotRun fills in CannotRun of tasks that have work to start and no job that a pilot has, by the site in force. Where that
 // cannot be read nothing is said: the tasks can be shown without.
-func (g *Generator) sayCannotRun(ctx context.Context, tasks []Task, specs []*Spec) {
+func (g *Generator) sayCannotRun(ctx context.Context, tasks []Task, specs []*spec.Spec) {
 	var v *shares.Version
 	for i := range tasks {
 		t, s := &tasks[i], specs[i]
@@ -58,6 +59,6 @@ func (g *Generator) sayCannotRun(ctx context.Context, tasks []Task, specs []*Spe
 			version := st.Version()
 			v = &version
 		}
-		t.CannotRun = s.cannotRun(*v, cmp.Or(t.JobShare, t.Share))
+		t.CannotRun = cannotRun(s, *v, cmp.Or(t.JobShare, t.Share))
 	}
 }

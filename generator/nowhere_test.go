@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 var smallSite = strings.Replace(siteYAML, "slots: 2000", "slots: 2000, cores: 8, walltime: 48h", 1)
@@ -12,14 +14,14 @@ var smallSite = strings.Replace(siteYAML, "slots: 2000", "slots: 2000, cores: 8,
 func TestCannotRun(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, smallSite)
-	wide := managed(func(s *Spec) { s.Requirements.Cores = 64 })
-	misspelt := managed(func(s *Spec) { s.Queues = []string{"CREN"} })
-	for want, spec := range map[string]Spec{"cores: needs 64": wide, "queues: none is meant by CREN": misspelt} {
-		task := w.submit(t, spec)
+	wide := managed(func(s *spec.Spec) { s.Requirements.Cores = 64 })
+	misspelt := managed(func(s *spec.Spec) { s.Queues = []string{"CREN"} })
+	for want, written := range map[string]spec.Spec{"cores: needs 64": wide, "queues: none is meant by CREN": misspelt} {
+		task := w.submit(t, written)
 		if !strings.Contains(task.CannotRun, want) || task.State != "ready" {
 			t.Errorf("%+v, want %q", task, want)
 		}
-		for name, f := range map[string]Filter{"by id": {After: task.ID - 1, Limit: 1}, "newest": {Newest: true, After: task.ID + 1, Limit: 1}, "of the user": {Newest: true, User: spec.User, After: task.ID + 1, Limit: 1}} {
+		for name, f := range map[string]Filter{"by id": {After: task.ID - 1, Limit: 1}, "newest": {Newest: true, After: task.ID + 1, Limit: 1}, "of the user": {Newest: true, User: written.User, After: task.ID + 1, Limit: 1}} {
 			list, _, err := w.Tasks(t.Context(), f)
 			if err != nil || len(list) != 1 || list[0].CannotRun != task.CannotRun || list[0].Spec != nil {
 				t.Errorf("%s: %+v, %v", name, list, err)
@@ -30,12 +32,12 @@ func TestCannotRun(t *testing.T) {
 			t.Errorf("%+v, %v", page, err)
 		}
 		before := one[int64](t, w.db, "SELECT count(*) FROM tasks")
-		_, err = w.Submit(t.Context(), SubmitRequest{Spec: spec, Strict: true})
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		_, err = w.Submit(t.Context(), SubmitRequest{Spec: written, Strict: true})
+		if !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("strict: %v", err)
 		}
-		many, err := w.SubmitMany(t.Context(), []SubmitRequest{{Spec: spec, Strict: true}, {Spec: managed(nil), Strict: true}})
-		if err != nil || !errors.Is(many[0].Err, ErrInvalid) || many[1].Err != nil || many[1].Task.CannotRun != "" {
+		many, err := w.SubmitMany(t.Context(), []SubmitRequest{{Spec: written, Strict: true}, {Spec: managed(nil), Strict: true}})
+		if err != nil || !errors.Is(many[0].Err, spec.ErrInvalid) || many[1].Err != nil || many[1].Task.CannotRun != "" {
 			t.Errorf("%+v, %v", many, err)
 		}
 		if n := one[int64](t, w.db, "SELECT count(*) FROM tasks"); n != before+1 {
@@ -60,15 +62,15 @@ func TestCannotRun(t *testing.T) {
 func TestCannotRunByPart(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, smallSite)
-	roles := managed(func(s *Spec) {
+	roles := managed(func(s *spec.Spec) {
 		s.Count = 0
-		s.Roles = []Member{{Role: "small"}, {Role: "large", Requirements: &Requirements{Cores: 64}}}
+		s.Roles = []spec.Member{{Role: "small"}, {Role: "large", Requirements: &spec.Requirements{Cores: 64}}}
 	})
 	if task := w.submit(t, roles); !strings.HasPrefix(task.CannotRun, "role large: no queue can run it; ") {
 		t.Errorf("%q", task.CannotRun)
 	}
-	fit := managed(func(s *Spec) {
-		s.Count, s.Events, s.Split = 0, &Events{Total: 100}, &Split{Fit: true, CPUPerEvent: 1}
+	fit := managed(func(s *spec.Spec) {
+		s.Count, s.Events, s.Split = 0, &spec.Events{Total: 100}, &spec.Split{Fit: true, CPUPerEvent: 1}
 		s.Requirements.Walltime = 30 * 24 * 3600
 	})
 	if task := w.submit(t, fit); task.CannotRun != "" {

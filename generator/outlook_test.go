@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -60,7 +61,7 @@ func TestGenerateGoesByOneReading(t *testing.T) {
 	ctx := context.Background()
 	w.cfg.Mark = Mark{Floor: 60, Cap: 60, Batch: 50}.withDefaults()
 	for range fewTasks + 1 {
-		w.submit(t, managed(func(s *Spec) { s.Count = 2 }))
+		w.submit(t, managed(func(s *spec.Spec) { s.Count = 2 }))
 	}
 	holds := func(soonest time.Duration) {
 		w.outlook.mu.Lock()
@@ -95,7 +96,7 @@ func TestGenerateGoesByOneReading(t *testing.T) {
 	made(50, 20, 0)
 	w.Heard()
 	made(0)
-	w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Prod/Rep", 5 }))
+	w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Prod/Rep", 5 }))
 	holds(0)
 	made(5)
 	w.outlook.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -28,9 +29,9 @@ type plan struct {
 type room struct{ walltime, scratch int64 }
 
 // planOf makes the plan of a lot of a checked task that has lots.
-func planOf(s *Spec, l *lot, queues []shares.Queue) plan {
-	split := s.splitOrDefault()
-	p := plan{need: s.shapeOf(l), shared: split.by(s) == byEvents}
+func planOf(s *spec.Spec, l *lot, queues []shares.Queue) plan {
+	split := splitOrDefault(s)
+	p := plan{need: lotShape(s, l), shared: countedBy(split, s) == spec.ByEvents}
 	anywhere := p.need
 	if split.Fit {
 		anywhere.WalltimeS, anywhere.DiskMB = 0, 0
@@ -42,55 +43,55 @@ func planOf(s *Spec, l *lot, queues []shares.Queue) plan {
 			power = min(power, float64(q.CorePowerMilli)/1000)
 		}
 	}
-	p.model = split.model(s.Requirements.Cores, power)
+	p.model = modelOf(split, s.Requirements.Cores, power)
 	p.model.disk = p.model.output > 0 || p.model.work > 0 || split.Fit && l.Bytes > 0
 	if split.Fit {
 		p.fit(split, s, l)
 	} else {
-		p.sizes = []size{{most: weighed(split.by(s), split.PerJob)}}
+		p.sizes = []size{{most: weighed(countedBy(split, s), split.PerJob)}}
 	}
 	return p
 }
 
 // splitOrDefault is how a task with lots is cut: as it says, or by per_job inputs.
-func (s *Spec) splitOrDefault() *Split {
+func splitOrDefault(s *spec.Spec) *spec.Split {
 	if s.Split != nil {
 		return s.Split
 	}
-	return &Split{By: byInputs, PerJob: max(s.PerJob, 1)}
+	return &spec.Split{By: spec.ByInputs, PerJob: max(s.PerJob, 1)}
 }
 
-func (p *Split) by(s *Spec) string {
+func countedBy(p *spec.Split, s *spec.Spec) string {
 	if s.Events != nil {
-		return byEvents
+		return spec.ByEvents
 	}
-	return cmp.Or(p.By, byInputs)
+	return cmp.Or(p.By, spec.ByInputs)
 }
 
 // model of pieces at queues whose slowest cores have this power.
-func (p *Split) model(cores int, power float64) model {
+func modelOf(p *spec.Split, cores int, power float64) model {
 	if math.IsInf(power, 1) || power <= 0 {
 		power = 1
 	}
-	return model{seconds: p.CPUPerEvent / (float64(max(cores, 1)) * power * cmp.Or(p.Efficiency, efficiency)),
+	return model{seconds: p.CPUPerEvent / (float64(max(cores, 1)) * power * cmp.Or(p.Efficiency, spec.Efficiency)),
 		base: float64(p.BaseWalltime), output: p.OutputPerEvent, work: float64(p.WorkMB)}
 }
 
 // weighed is a weight of which one figure is given.
 func weighed(by string, n int64) weight {
 	switch by {
-	case byEvents:
+	case spec.ByEvents:
 		return weight{events: n}
-	case byBytes:
+	case spec.ByBytes:
 		return weight{bytes: n}
 	}
 	return weight{inputs: n}
 }
 
 // fit makes the sizes of pieces that fit their queues: all of them, or with per_queue a size for those that allow as much.
-func (p *plan) fit(split *Split, s *Spec, l *lot) {
+func (p *plan) fit(split *spec.Split, s *spec.Spec, l *lot) {
 	own := room{int64(s.Requirements.Walltime), s.Requirements.DiskMB}
-	most := weighed(split.by(s), split.MaxPerJob)
+	most := weighed(countedBy(split, s), split.MaxPerJob)
 	each := float64(l.Bytes) / float64(max(l.Events, 1))
 	var rooms []room
 	for _, r := range p.limits {
@@ -103,13 +104,13 @@ func (p *plan) fit(split *Split, s *Spec, l *lot) {
 	of := func(r room) size {
 		size := size{most: most, walltime: float64(r.walltime), scratch: float64(r.scratch)}
 		if p.model.seconds == 0 && split.PerJob > 0 {
-			size.most = weighed(split.by(s), lesser(split.PerJob, split.MaxPerJob))
+			size.most = weighed(countedBy(split, s), lesser(split.PerJob, split.MaxPerJob))
 		}
 		if p.model.seconds > 0 && size.walltime == 0 && size.most == (weight{}) {
 			size.walltime = unboundedWalltime
 		}
 		if !p.model.known(size) {
-			size.most = weighed(split.by(s), max(split.PerJob, 1))
+			size.most = weighed(countedBy(split, s), max(split.PerJob, 1))
 		}
 		return size
 	}
@@ -221,5 +222,5 @@ func roundedUp(x float64) int64 {
 	for n/step >= 16 {
 		step *= 2
 	}
-	return ceil(n, step) * step
+	return spec.Ceil(n, step) * step
 }

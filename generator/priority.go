@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // PriorityChange is what a change of priority changed. Jobs are counted as the log was folded when it was said, a second ago or two: all
@@ -24,8 +25,8 @@ type PriorityChange struct {
 // Prioritise gives a task another priority, and its jobs. A repeat changes nothing. Errors: ErrNoTask, ErrInvalid, and ErrState for a task
 // that makes no more jobs (done, aborting, aborted); one that can be retried keeps the priority for that.
 func (g *Generator) Prioritise(ctx context.Context, id int64, priority int) (PriorityChange, error) {
-	if priority > maxPriority || priority < -maxPriority {
-		return PriorityChange{}, fault("priority", fmt.Sprintf("%d is not in %d … %d", priority, -maxPriority, maxPriority), "")
+	if priority > spec.MaxPriority || priority < -spec.MaxPriority {
+		return PriorityChange{}, spec.Invalid("priority", fmt.Sprintf("%d is not in %d … %d", priority, -spec.MaxPriority, spec.MaxPriority), "")
 	}
 	var c PriorityChange
 	err := g.write(ctx, func(tx pgx.Tx) (err error) {

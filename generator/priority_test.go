@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -54,7 +55,7 @@ func TestPrioritiseRefuses(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	id := w.submit(t, managed(nil)).ID
-	if _, err := w.Prioritise(ctx, id, maxPriority+1); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "priority: 1000000001 is not in") {
+	if _, err := w.Prioritise(ctx, id, spec.MaxPriority+1); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), "priority: 1000000001 is not in") {
 		t.Error(err)
 	}
 	if _, err := w.Prioritise(ctx, 999, 1); !errors.Is(err, ErrNoTask) {
@@ -89,7 +90,7 @@ func TestParameters(t *testing.T) {
 		t.Error(err)
 	}
 	large := json.RawMessage(`"` + strings.Repeat("x", maxParameters) + `"`)
-	if _, err := w.Submit(ctx, SubmitRequest{Spec: managed(nil), Parameters: large}); !errors.Is(err, ErrInvalid) {
+	if _, err := w.Submit(ctx, SubmitRequest{Spec: managed(nil), Parameters: large}); !errors.Is(err, spec.ErrInvalid) {
 		t.Error(err)
 	}
 	if plain := w.submit(t, managed(nil)); plain.Parameters != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -51,7 +52,7 @@ type TaskReassigned struct {
 // leaf. A task that does not exist or is over is no error: its line says so.
 func (g *Generator) Reassign(ctx context.Context, r ReassignRequest) (Reassigned, error) {
 	if len(r.Tasks) == 0 || len(r.Tasks) > reassignTasks {
-		return Reassigned{}, fault("tasks", fmt.Sprintf("has %d ids", len(r.Tasks)), fmt.Sprintf("1 to %d", reassignTasks))
+		return Reassigned{}, spec.Invalid("tasks", fmt.Sprintf("has %d ids", len(r.Tasks)), fmt.Sprintf("1 to %d", reassignTasks))
 	}
 	out := Reassigned{Share: r.Share, Tasks: []TaskReassigned{}}
 	seen := map[int64]bool{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -44,7 +45,7 @@ func TestReassign(t *testing.T) {
 		t.Fatalf("%d leased", n)
 	}
 	steps(t, w.Settle)
-	over := w.submit(t, managed(func(s *Spec) { s.Share = "Test" })).ID
+	over := w.submit(t, managed(func(s *spec.Spec) { s.Share = "Test" })).ID
 	if _, err := w.Kill(context.Background(), over); err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +92,11 @@ func TestReassignRefuses(t *testing.T) {
 		"Prod":     `share: "Prod" is not a leaf (jobs belong to leaves, as below Prod/MC, Prod/Rep)`,
 	} {
 		_, err := w.Reassign(context.Background(), ReassignRequest{Share: share, Tasks: []int64{id}})
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", share, err)
 		}
 	}
-	if _, err := w.Reassign(context.Background(), ReassignRequest{Share: "Test"}); !errors.Is(err, ErrInvalid) {
+	if _, err := w.Reassign(context.Background(), ReassignRequest{Share: "Test"}); !errors.Is(err, spec.ErrInvalid) {
 		t.Error(err)
 	}
 	if got := w.task(t, id); got.Share != "Prod/MC" {
@@ -107,7 +108,7 @@ func TestReassignRefuses(t *testing.T) {
 func TestReassignIdleTasks(t *testing.T) {
 	w := newWorld(t)
 	w.apply(t, strings.Replace(siteYAML, "on_no_match: reject", "on_no_match: hold", 1))
-	held := w.submit(t, managed(func(s *Spec) { s.Label = "odd" })).ID
+	held := w.submit(t, managed(func(s *spec.Spec) { s.Label = "odd" })).ID
 	paused := w.submit(t, managed(nil)).ID
 	w.all(t)
 	if _, err := w.Pause(context.Background(), paused); err != nil {
@@ -145,7 +146,7 @@ func TestReassignUnderLoad(t *testing.T) {
 	for _, step := range []func(context.Context) (int, error){w.Generate, w.Generator.Settle, w.Sweep} {
 		loops.Go(func() { tick(ctx, t, step) })
 	}
-	ids := []int64{w.submit(t, managed(func(s *Spec) { s.Count = 300 })).ID, w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Test", 300 })).ID}
+	ids := []int64{w.submit(t, managed(func(s *spec.Spec) { s.Count = 300 })).ID, w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Test", 300 })).ID}
 	for _, name := range []string{"p1", "p2", "p3", "p4"} {
 		pilots.Go(func() { pilot(ctx, t, d, name) })
 	}

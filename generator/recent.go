@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -71,7 +72,7 @@ func (g *Generator) listed(ctx context.Context, sql string, args pgx.StrictNamed
 
 // tasksOf are the tasks of rows.
 func (g *Generator) tasksOf(ctx context.Context, rows []taskRow) []Task {
-	tasks, specs := make([]Task, len(rows)), make([]*Spec, len(rows))
+	tasks, specs := make([]Task, len(rows)), make([]*spec.Spec, len(rows))
 	for i, r := range rows {
 		tasks[i], specs[i] = r.task(), cmp.Or(r.Asks, r.Spec)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -18,7 +19,7 @@ func TestRecent(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	submit := func(name, user, label, parameters string) int64 {
-		s := Spec{Name: name, User: user, Label: label, Share: "Test", Command: []string{"true"}, Count: 1}
+		s := spec.Spec{Name: name, User: user, Label: label, Share: "Test", Command: []string{"true"}, Count: 1}
 		task, err := w.Submit(ctx, SubmitRequest{Spec: s, Parameters: json.RawMessage(parameters)})
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +103,7 @@ func TestReject(t *testing.T) {
 		t.Error(err)
 	}
 	for _, r := range []Rejected{{User: "u"}, {Name: "n"}, {Name: "n", User: "u", Parameters: make([]byte, maxParameters+1)}} {
-		if _, err := w.Reject(ctx, r); !errors.Is(err, ErrInvalid) {
+		if _, err := w.Reject(ctx, r); !errors.Is(err, spec.ErrInvalid) {
 			t.Errorf("%.40v: %v", r, err)
 		}
 	}

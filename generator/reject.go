@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -22,18 +23,18 @@ type Rejected struct {
 func (g *Generator) Reject(ctx context.Context, r Rejected) (Task, error) {
 	switch {
 	case r.Name == "":
-		return Task{}, fault("name", "is missing", "what people call the task")
+		return Task{}, spec.Invalid("name", "is missing", "what people call the task")
 	case r.User == "":
-		return Task{}, fault("user", "is missing", "on whose behalf it runs")
+		return Task{}, spec.Invalid("user", "is missing", "on whose behalf it runs")
 	case len(r.Parameters) > maxParameters:
-		return Task{}, fault("parameters", fmt.Sprintf("have %d bytes, more than %d", len(r.Parameters), maxParameters), "")
+		return Task{}, spec.Invalid("parameters", fmt.Sprintf("have %d bytes, more than %d", len(r.Parameters), maxParameters), "")
 	}
-	kept := Spec{Name: r.Name, User: r.User}
-	spec, err := json.Marshal(kept)
+	kept := spec.Spec{Name: r.Name, User: r.User}
+	s, err := json.Marshal(kept)
 	if err != nil {
 		return Task{}, fmt.Errorf("reject: %w", err)
 	}
-	args := pgx.StrictNamedArgs{"name": r.Name, "user": r.User, "reason": r.Reason, "spec": string(spec),
+	args := pgx.StrictNamedArgs{"name": r.Name, "user": r.User, "reason": r.Reason, "spec": string(s),
 		"attributes": map[string]string{"name": r.Name, "user": r.User}, "parameters": textArg(string(r.Parameters))}
 	var id int64
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {

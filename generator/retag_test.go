@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
@@ -15,15 +16,15 @@ import (
 // a share that goes.
 func TestRetag(t *testing.T) {
 	w := newWorld(t)
-	w.submit(t, managed(func(s *Spec) { s.Count = 1000 })) // too old
+	w.submit(t, managed(func(s *spec.Spec) { s.Count = 1000 })) // too old
 	pgtest.Age(t, w.db, "tasks", "created_at", 8*24*time.Hour)
 	for range 3 {
 		w.submit(t, managed(nil)) // GP_PHYS
 	}
-	odd := w.submit(t, managed(func(s *Spec) { s.WorkingGroup, s.Count = "GP_SM", 7 })).ID
-	w.submit(t, managed(func(s *Spec) { s.Label, s.WorkingGroup, s.Count = "test", "", 2 }))
-	w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Prod/Rep", 4 }))
-	gone := w.submit(t, managed(func(s *Spec) { s.Share, s.Count = "Wide", 5 })).ID
+	odd := w.submit(t, managed(func(s *spec.Spec) { s.WorkingGroup, s.Count = "GP_SM", 7 })).ID
+	w.submit(t, managed(func(s *spec.Spec) { s.Label, s.WorkingGroup, s.Count = "test", "", 2 }))
+	w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Prod/Rep", 4 }))
+	gone := w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Wide", 5 })).ID
 	before := one[string](t, w.db, "SELECT json_agg(t ORDER BY id)::text FROM tasks t")
 	st, err := w.store.Preview(context.Background(), "new.yml", []byte(`
 shares:

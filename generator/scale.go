@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -76,7 +77,7 @@ func (g *Generator) scaled(ctx context.Context, id int64, s Scaling) (n int, err
 		if err != nil {
 			return err
 		}
-		from, err := t.Spec.scaledLayout(t.Scaled)
+		from, err := scaledLayout(t.Spec, t.Scaled)
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ type scalable struct {
 	ID         int64
 	State      string
 	Split      string
-	Spec       *Spec
+	Spec       *spec.Spec
 	Scaled     []Scaling
 	NSplit     int64
 	NPieces    int64
@@ -112,7 +113,7 @@ func lockScalable(ctx context.Context, tx pgx.Tx, id int64) (t scalable, err err
 	case err != nil:
 		return t, err
 	case t.Split != "groups":
-		return t, fault("replicas", "the task has neither groups nor roles", "its work is split by "+t.Split)
+		return t, spec.Invalid("replicas", "the task has neither groups nor roles", "its work is split by "+t.Split)
 	}
 	switch t.State {
 	case "ready", "scouting", "running", "paused", "throttled", "exhausted":
@@ -124,7 +125,7 @@ func lockScalable(ctx context.Context, tx pgx.Tx, id int64) (t scalable, err err
 }
 
 func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChange, err error) {
-	from, err := t.Spec.scaledLayout(t.Scaled)
+	from, err := scaledLayout(t.Spec, t.Scaled)
 	if err != nil {
 		return c, err
 	}
@@ -197,7 +198,7 @@ func (t *scalable) keep(ctx context.Context, tx pgx.Tx, k kept) error {
 	if _, err := tx.Exec(ctx, query["drop_inputs"], pgx.StrictNamedArgs{"task": t.ID}); err != nil {
 		return err
 	}
-	return copyInputs(ctx, tx, []inputChunk{{task: t.ID, offset: t.NSplit, inputs: Named(k.coming...)}})
+	return copyInputs(ctx, tx, []inputChunk{{task: t.ID, offset: t.NSplit, inputs: spec.Named(k.coming...)}})
 }
 
 // coming are the names of the pieces that are no jobs yet, in their order.

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // scaledLayout is how the task is made up by the numbers that it was scaled to.
-func (s *Spec) scaledLayout(scaled []Scaling) (resource.Layout, error) {
-	l := s.layout()
+func scaledLayout(s *spec.Spec, scaled []Scaling) (resource.Layout, error) {
+	l := s.Layout()
 	for _, n := range scaled {
 		var err error
 		if l, err = l.Scaled(n.what(), n.Replicas); err != nil {
@@ -38,21 +39,21 @@ func (s Scaling) what() string {
 // number is what stands in a layout now. Error: Faults that say what there is instead.
 func (s Scaling) number(l resource.Layout) (int, error) {
 	if s.Replicas < 0 || s.Replicas > resource.MaxReplicas {
-		return 0, fault("replicas", fmt.Sprintf("%d is not in 0 … %d", s.Replicas, resource.MaxReplicas), "")
+		return 0, spec.Invalid("replicas", fmt.Sprintf("%d is not in 0 … %d", s.Replicas, resource.MaxReplicas), "")
 	}
 	if s.Group == "" {
 		return s.standalone(l)
 	}
 	i := slices.IndexFunc(l.Groups, func(g resource.Group) bool { return g.Name == s.Group })
 	if i < 0 {
-		return 0, fault("group", fmt.Sprintf("there is no group %q", s.Group), "groups: "+groupNames(l.Groups))
+		return 0, spec.Invalid("group", fmt.Sprintf("there is no group %q", s.Group), "groups: "+groupNames(l.Groups))
 	}
 	g := l.Groups[i]
 	if s.Role == "" {
 		return g.Replicas, nil
 	}
 	if i = roleAt(g.Members, s.Role); i < 0 {
-		return 0, fault("role", fmt.Sprintf("group %s has no member %q", s.Group, s.Role), "members: "+namesOf(g.Members))
+		return 0, spec.Invalid("role", fmt.Sprintf("group %s has no member %q", s.Group, s.Role), "members: "+namesOf(g.Members))
 	}
 	return g.Members[i].Count, nil
 }
@@ -71,7 +72,7 @@ func (s Scaling) standalone(l resource.Layout) (int, error) {
 			break
 		}
 	}
-	return 0, fault("role", fmt.Sprintf("there is no standalone role %q", s.Role), hint)
+	return 0, spec.Invalid("role", fmt.Sprintf("there is no standalone role %q", s.Role), hint)
 }
 
 // apply is the layout with the new number. Error: Faults, where it would be too large.
@@ -80,14 +81,14 @@ func (s Scaling) apply(from resource.Layout) (resource.Layout, error) {
 	if err != nil {
 		return to, err
 	}
-	var c checker
-	var faults resource.Faults
-	if errors.As(to.Validate(), &faults) {
-		for _, f := range faults {
-			c.hint("replicas", f.Message, f.Hint)
+	var faults spec.Faults
+	var wrong resource.Faults
+	if errors.As(to.Validate(), &wrong) {
+		for _, f := range wrong {
+			faults.Add("replicas", f.Message, f.Hint)
 		}
 	}
-	return to, c.faults.err()
+	return to, faults.Err()
 }
 
 func roleAt(roles []resource.Role, name string) int {

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // nodePilot runs jobs of a node in no time, some of which fail.
@@ -53,7 +54,10 @@ func TestScaleWhileItRuns(t *testing.T) {
 	}
 	var ids []int64
 	for range 3 {
-		ids = append(ids, w.submit(t, managed(func(s *Spec) { training(s); s.Replicas, s.MaxAttempts, s.ClaimTemplates[0].Devices["gpu"] = 2, 2, 2 })).ID)
+		ids = append(ids, w.submit(t, managed(func(s *spec.Spec) {
+			training(s)
+			s.Replicas, s.MaxAttempts, s.ClaimTemplates[0].Devices["gpu"] = 2, 2, 2
+		})).ID)
 	}
 	for i := range 4 {
 		loops.Go(func() { nodePilot(ctx, t, d, []string{"n1", "n2"}[i%2], uint64(i)) })

@@ -9,18 +9,19 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // drawGroups is a task of a group with two members and of a standalone role, with claims at all levels.
-func drawGroups(r *rapid.T) Spec {
+func drawGroups(r *rapid.T) spec.Spec {
 	count := func(name string) int { return rapid.IntRange(1, 3).Draw(r, name) }
-	return managed(func(s *Spec) {
+	return managed(func(s *spec.Spec) {
 		s.Count, s.Replicas, s.MaxAttempts = 0, count("replicas"), rapid.IntRange(1, 2).Draw(r, "attempts")
-		s.ClaimTemplates = []ClaimTemplate{{Name: "t", Node: true}}
-		s.Sharing = []Sharing{{Template: "t", Scope: rapid.SampledFrom([]string{"all", "per_replica"}).Draw(r, "scope")}}
-		s.Groups = []Group{{Name: "g", Replicas: count("groups"), Members: []Member{{Role: "a", Count: count("a")}, {Role: "b"}},
-			Sharing: []Sharing{{Template: "t", Scope: "per_replica", Only: []string{"a"}}}}}
-		s.Roles = []Member{{Role: "c", Count: count("c"), Sharing: []Sharing{{Template: "t", Scope: "per_replica"}}}}
+		s.ClaimTemplates = []spec.ClaimTemplate{{Name: "t", Node: true}}
+		s.Sharing = []spec.Sharing{{Template: "t", Scope: rapid.SampledFrom([]string{"all", "per_replica"}).Draw(r, "scope")}}
+		s.Groups = []spec.Group{{Name: "g", Replicas: count("groups"), Members: []spec.Member{{Role: "a", Count: count("a")}, {Role: "b"}},
+			Sharing: []spec.Sharing{{Template: "t", Scope: "per_replica", Only: []string{"a"}}}}}
+		s.Roles = []spec.Member{{Role: "c", Count: count("c"), Sharing: []spec.Sharing{{Template: "t", Scope: "per_replica"}}}}
 	})
 }
 
@@ -114,7 +115,7 @@ func (w *world) allFinished(t tb, id int64) {
 	if task.State != "done" {
 		t.Fatalf("%+v", task)
 	}
-	l, err := task.Spec.scaledLayout(task.Scaled)
+	l, err := scaledLayout(task.Spec, task.Scaled)
 	if err != nil {
 		t.Fatal(err)
 	}

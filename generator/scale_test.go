@@ -14,20 +14,21 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // training is case G3 of sharing.md §5: three replicas, each with a pool of 4 GPUs that five of its six jobs share.
-func training(s *Spec) {
+func training(s *spec.Spec) {
 	s.Count, s.Command = 0, []string{"train", "{{.Input}}"}
-	s.ClaimTemplates = []ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}}}
-	s.Groups = []Group{{Name: "g", Replicas: 3, Members: []Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
-		Sharing: []Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}}
+	s.ClaimTemplates = []spec.ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}}}
+	s.Groups = []spec.Group{{Name: "g", Replicas: 3, Members: []spec.Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
+		Sharing: []spec.Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}}
 }
 
 // onNodes is training whose pools are nodes, not devices: the fleet has none.
-func onNodes(s *Spec) {
+func onNodes(s *spec.Spec) {
 	training(s)
-	s.ClaimTemplates = []ClaimTemplate{{Name: "pool", Node: true}}
+	s.ClaimTemplates = []spec.ClaimTemplate{{Name: "pool", Node: true}}
 }
 
 // mark has generators keep another stock.
@@ -220,7 +221,7 @@ func TestScaleAndRetry(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	id := w.submit(t, managed(func(s *Spec) { onNodes(s); s.MaxAttempts = 1 })).ID
+	id := w.submit(t, managed(func(s *spec.Spec) { onNodes(s); s.MaxAttempts = 1 })).ID
 	steps(t, w.Generate)
 	f.lease(t, 18)
 	f.end(t, "failed", 18)
@@ -269,7 +270,7 @@ func TestScaleAwayOfWhatFailedTwice(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	id := w.submit(t, managed(func(s *Spec) { s.Count, s.Roles, s.MaxAttempts = 0, []Member{{Role: "r", Count: 3}}, 1 })).ID
+	id := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Roles, s.MaxAttempts = 0, []spec.Member{{Role: "r", Count: 3}}, 1 })).ID
 	fail := func(n int) {
 		steps(t, w.Generate)
 		f.lease(t, n)
@@ -326,7 +327,7 @@ func TestScaleRefuses(t *testing.T) {
 		{plain, Scaling{Replicas: 2}, "replicas: the task has neither groups nor roles (its work is split by count)"},
 	} {
 		_, err := w.Scale(ctx, c.task, c.s)
-		if !errors.Is(err, ErrInvalid) || err.Error() != "scale: "+c.want {
+		if !errors.Is(err, spec.ErrInvalid) || err.Error() != "scale: "+c.want {
 			t.Errorf("%+v: %v, want %s", c.s, err, c.want)
 		}
 	}
@@ -345,9 +346,9 @@ func TestScaleRefuses(t *testing.T) {
 }
 
 // disagg2 is disagg with a template of its own for every claim.
-func disagg2(s *Spec) {
+func disagg2(s *spec.Spec) {
 	disagg(s)
-	s.ClaimTemplates = append(s.ClaimTemplates, ClaimTemplate{Name: "metrics-gpu", Devices: map[string]int{"gpu": 1}})
+	s.ClaimTemplates = append(s.ClaimTemplates, spec.ClaimTemplate{Name: "metrics-gpu", Devices: map[string]int{"gpu": 1}})
 }
 
 // A task of which nothing is left is done.
@@ -355,7 +356,7 @@ func TestScaleToNothing(t *testing.T) {
 	w := newWorld(t)
 	w.mark(Mark{Floor: 200_000, Batch: 20_000})
 	const n = 5010
-	id := w.submit(t, managed(func(s *Spec) { s.Count, s.Roles = 0, []Member{{Role: "r", Count: n}} })).ID
+	id := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Roles = 0, []spec.Member{{Role: "r", Count: n}} })).ID
 	steps(t, w.Generate)
 	steps(t, w.Settle)
 	if got := w.scale(t, id, Scaling{Role: "r", Replicas: 0}); got.Cancelled != n {
@@ -372,10 +373,10 @@ func TestScaleToNothing(t *testing.T) {
 func TestScaleOfAGang(t *testing.T) {
 	w := newWorld(t)
 	d := w.dispatch(t)
-	id := w.submit(t, managed(func(s *Spec) {
+	id := w.submit(t, managed(func(s *spec.Spec) {
 		s.Count = 0
-		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b", Count: 3}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
-		s.ClaimTemplates = []ClaimTemplate{{Name: "room", Node: true, Gang: true}}
+		s.Groups = []spec.Group{{Name: "g", Members: []spec.Member{{Role: "a"}, {Role: "b", Count: 3}}, Sharing: []spec.Sharing{{Template: "room", Scope: "per_replica"}}}}
+		s.ClaimTemplates = []spec.ClaimTemplate{{Name: "room", Node: true, Gang: true}}
 	})).ID
 	steps(t, w.Generate)
 	ask := dispatcher.PullRequest{Queue: "CERN", Pilot: "p", Node: "n1", Slot: job.Slot{Cores: 3}, Max: 3, WaitS: 0.3}
@@ -418,11 +419,11 @@ func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 	ctx := context.Background()
 	w.mark(Mark{Floor: 4, Batch: 2})
 	d := w.dispatch(t)
-	id := w.submit(t, managed(func(s *Spec) {
+	id := w.submit(t, managed(func(s *spec.Spec) {
 		s.Count = 0
-		s.Groups = []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b", Count: 5}}, Sharing: []Sharing{{Template: "room", Scope: "per_replica"}}}}
-		s.Roles = []Member{{Role: "c", Count: 9}}
-		s.ClaimTemplates = []ClaimTemplate{{Name: "room", Node: true, Gang: true}}
+		s.Groups = []spec.Group{{Name: "g", Members: []spec.Member{{Role: "a"}, {Role: "b", Count: 5}}, Sharing: []spec.Sharing{{Template: "room", Scope: "per_replica"}}}}
+		s.Roles = []spec.Member{{Role: "c", Count: 9}}
+		s.ClaimTemplates = []spec.ClaimTemplate{{Name: "room", Node: true, Gang: true}}
 	})).ID
 	for range 2 {
 		if n, err := w.Generate(ctx); n != 2 || err != nil {

@@ -11,18 +11,19 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // Scouted is what the scouts of a task measured. Zero fields were not: nothing is resized by them.
 type Scouted struct {
-	Finished       int      `json:"finished" doc:"Scouts that finished, and were measured."`
-	CPUPerEvent    float64  `json:"cpu_s_per_event,omitempty" doc:"CPU seconds of an event, of a core of power 1; the 95th percentile. With split no less than its walltime comes to at the efficiency stated, so that jobs which wait for their data are not made too long. An input that does not say its events has one, and a job without either."`
-	OutputPerEvent float64  `json:"output_mb_per_event,omitempty" doc:"MB, the 95th percentile; of outputs that say their size."`
-	MemoryMB       int64    `json:"memory_mb,omitempty" doc:"The 75th percentile."`
-	Walltime       Walltime `json:"walltime,omitempty" doc:"The 75th percentile."`
-	Longest        Walltime `json:"longest,omitempty" doc:"Walltime of the longest one."`
+	Finished       int           `json:"finished" doc:"Scouts that finished, and were measured."`
+	CPUPerEvent    float64       `json:"cpu_s_per_event,omitempty" doc:"CPU seconds of an event, of a core of power 1; the 95th percentile. With split no less than its walltime comes to at the efficiency stated, so that jobs which wait for their data are not made too long. An input that does not say its events has one, and a job without either."`
+	OutputPerEvent float64       `json:"output_mb_per_event,omitempty" doc:"MB, the 95th percentile; of outputs that say their size."`
+	MemoryMB       int64         `json:"memory_mb,omitempty" doc:"The 75th percentile."`
+	Walltime       spec.Walltime `json:"walltime,omitempty" doc:"The 75th percentile."`
+	Longest        spec.Walltime `json:"longest,omitempty" doc:"Walltime of the longest one."`
 }
 
 // What a task is resized to, above what was measured.
@@ -43,7 +44,7 @@ type scoutRun struct {
 
 // scoutedBy is what they come to; split is nil where jobs are not sized by events. As walltime is planned by CPU time, a scout that took
 // longer than its CPU time explains counts as if it had computed all the while.
-func scoutedBy(runs []scoutRun, split *Split) Scouted {
+func scoutedBy(runs []scoutRun, split *spec.Split) Scouted {
 	s := Scouted{Finished: len(runs)}
 	if len(runs) == 0 {
 		return s
@@ -52,7 +53,7 @@ func scoutedBy(runs []scoutRun, split *Split) Scouted {
 	perEvent := func(r scoutRun) float64 {
 		spent := r.CPUS
 		if split != nil {
-			spent = max(spent, (r.WallS-float64(split.BaseWalltime))*r.Power*cmp.Or(split.Efficiency, efficiency))
+			spent = max(spent, (r.WallS-float64(split.BaseWalltime))*r.Power*cmp.Or(split.Efficiency, spec.Efficiency))
 		}
 		return spent / float64(r.Events)
 	}
@@ -60,7 +61,7 @@ func scoutedBy(runs []scoutRun, split *Split) Scouted {
 	wall := func(r scoutRun) float64 { return math.Ceil(r.WallS) }
 	s.CPUPerEvent, s.OutputPerEvent = of(0.95, perEvent), of(0.95, output)
 	s.MemoryMB = int64(of(0.75, func(r scoutRun) float64 { return float64(r.MemoryMB) }))
-	s.Walltime, s.Longest = Walltime(of(0.75, wall)), Walltime(of(1, wall))
+	s.Walltime, s.Longest = spec.Walltime(of(0.75, wall)), spec.Walltime(of(1, wall))
 	return s
 }
 
@@ -75,7 +76,7 @@ func percentile(runs []scoutRun, p float64, figure func(scoutRun) float64) float
 }
 
 // resized is the task by what its scouts measured. Where its jobs are not sized by events they are all as long as the scouts.
-func (s Spec) resized(m *Scouted) Spec {
+func resized(s spec.Spec, m *Scouted) spec.Spec {
 	if m == nil || m.Finished == 0 {
 		return s
 	}
@@ -89,14 +90,14 @@ func (s Spec) resized(m *Scouted) Spec {
 		split.OutputPerEvent = cmp.Or(m.OutputPerEvent, split.OutputPerEvent)
 		s.Split = &split
 	case m.Walltime > 0:
-		s.Requirements.Walltime = Walltime(roundedUp(max(walltimeMargin*float64(m.Walltime), float64(m.Longest))))
+		s.Requirements.Walltime = spec.Walltime(roundedUp(max(walltimeMargin*float64(m.Walltime), float64(m.Longest))))
 	}
 	return s
 }
 
 // sizedTask is a task with what it was resized by.
 type sizedTask struct {
-	Spec     *Spec
+	Spec     *spec.Spec
 	Scouted  *Scouted
 	ShapeID  int32
 	InLots   bool
@@ -104,12 +105,12 @@ type sizedTask struct {
 }
 
 // readSized returns a task as it is sized now.
-func readSized(ctx context.Context, tx pgx.Tx, task int64) (*Spec, error) {
+func readSized(ctx context.Context, tx pgx.Tx, task int64) (*spec.Spec, error) {
 	t, err := readSizedTask(ctx, tx, task)
 	if err != nil {
 		return nil, err
 	}
-	s := t.Spec.resized(t.Scouted)
+	s := resized(*t.Spec, t.Scouted)
 	return &s, nil
 }
 
@@ -199,7 +200,7 @@ func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue
 	if err != nil {
 		return verdict{}, err
 	}
-	rows, err := tx.Query(ctx, query["measure"], pgx.StrictNamedArgs{"task": id, "limit": maxScouts})
+	rows, err := tx.Query(ctx, query["measure"], pgx.StrictNamedArgs{"task": id, "limit": spec.MaxScouts})
 	if err != nil {
 		return verdict{}, err
 	}
@@ -208,9 +209,9 @@ func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue
 		return verdict{}, err
 	}
 	m := scoutedBy(runs, t.Spec.Split)
-	s := t.Spec.resized(&m)
+	s := resized(*t.Spec, &m)
 	if m.Finished > 0 {
-		if t.ShapeID, err = intake.Intern(ctx, tx, s.shape()); err != nil {
+		if t.ShapeID, err = intake.Intern(ctx, tx, s.Shape()); err != nil {
 			return verdict{}, err
 		}
 	}
@@ -234,7 +235,7 @@ func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue
 }
 
 // replan cuts what is left of the lots of a task another way from here on; more is by how many pieces that differs.
-func replan(ctx context.Context, tx pgx.Tx, s *Spec, task int64, queues []shares.Queue) (more int64, err error) {
+func replan(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues []shares.Queue) (more int64, err error) {
 	read, err := readLots(ctx, tx, []int64{task})
 	if err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // measured ends n running jobs as finished, with what they took; a job of one core of power 1 takes so many CPU seconds.
@@ -22,8 +23,8 @@ func (w *world) measured(t tb, n int, cpu float64, memoryMB int64) {
 func TestScouts(t *testing.T) {
 	w := splitWorld(t)
 	f := &fleet{db: w}
-	task := w.submit(t, split(func(s *Spec) {
-		s.Scout, s.Events, s.Split = 3, &Events{Total: 10_000}, &Split{Fit: true, PerJob: 10, Efficiency: 1, BaseWalltime: 50}
+	task := w.submit(t, split(func(s *spec.Spec) {
+		s.Scout, s.Events, s.Split = 3, &spec.Events{Total: 10_000}, &spec.Split{Fit: true, PerJob: 10, Efficiency: 1, BaseWalltime: 50}
 	}))
 	if n := steps(t, w.Generate); n != 3 || task.State != "ready" || task.Scouts != 3 {
 		t.Fatalf("%d jobs of %+v", n, task)
@@ -64,7 +65,7 @@ func TestScouts(t *testing.T) {
 // A scout that waited for most of its walltime makes jobs whose walltime is enough for that.
 func TestScoutsThatWait(t *testing.T) {
 	run := scoutRun{Events: 10, CPUS: 20, Power: 8, WallS: 250}
-	for want, split := range map[float64]*Split{
+	for want, split := range map[float64]*spec.Split{
 		2:     nil,                                       // by CPU time alone: 20 s / 10
 		180:   {},                                        // 250 s * 8 * 0.9 / 10
 		100:   {Efficiency: 0.5},                         // 250 s * 8 * 0.5 / 10
@@ -75,9 +76,9 @@ func TestScoutsThatWait(t *testing.T) {
 			t.Errorf("%+v: %v CPU seconds an event, want %v", split, got, want)
 		}
 	}
-	m := scoutedBy([]scoutRun{run}, &Split{BaseWalltime: 50})
-	s := Spec{Split: &Split{BaseWalltime: 50}}.resized(&m)
-	if w := s.Split.model(4, 2).walltime(weight{events: 10}); math.Abs(w-250) > 0.01 {
+	m := scoutedBy([]scoutRun{run}, &spec.Split{BaseWalltime: 50})
+	s := resized(spec.Spec{Split: &spec.Split{BaseWalltime: 50}}, &m)
+	if w := modelOf(s.Split, 4, 2).walltime(weight{events: 10}); math.Abs(w-250) > 0.01 {
 		t.Errorf("a job like the scout is given %v s", w)
 	}
 }
@@ -86,8 +87,8 @@ func TestScoutsThatWait(t *testing.T) {
 func TestScoutsOfEqualJobs(t *testing.T) {
 	w := splitWorld(t)
 	f := &fleet{db: w}
-	many := w.submit(t, split(func(s *Spec) { s.Count, s.Scout, s.Requirements.MemoryMB = 5, 2, 4000 }))
-	few := w.submit(t, split(func(s *Spec) { s.Inputs, s.Scout = Named("a", "b"), 9 }))
+	many := w.submit(t, split(func(s *spec.Spec) { s.Count, s.Scout, s.Requirements.MemoryMB = 5, 2, 4000 }))
+	few := w.submit(t, split(func(s *spec.Spec) { s.Inputs, s.Scout = spec.Named("a", "b"), 9 }))
 	if n := steps(t, w.Generate); n != 4 {
 		t.Fatalf("%d jobs", n)
 	}
@@ -110,7 +111,7 @@ func TestScoutsOfEqualJobs(t *testing.T) {
 func TestScoutFails(t *testing.T) {
 	w := splitWorld(t)
 	f := &fleet{db: w}
-	task := w.submit(t, split(func(s *Spec) { s.Count, s.Scout, s.MaxAttempts = 5, 2, 1 }))
+	task := w.submit(t, split(func(s *spec.Spec) { s.Count, s.Scout, s.MaxAttempts = 5, 2, 1 }))
 	steps(t, w.Generate)
 	f.lease(t, 2)
 	w.settled(t, task.ID)
@@ -151,7 +152,9 @@ func TestScoutFails(t *testing.T) {
 // What a pilot says of sizes and CPU time may be more than a sum holds: the task goes on by what is left of it.
 func TestScoutsThatSayTooMuch(t *testing.T) {
 	w := splitWorld(t)
-	task := w.submit(t, split(func(s *Spec) { s.Scout, s.Events, s.Split = 2, &Events{Total: 1000}, &Split{Fit: true, PerJob: 10} }))
+	task := w.submit(t, split(func(s *spec.Spec) {
+		s.Scout, s.Events, s.Split = 2, &spec.Events{Total: 1000}, &spec.Split{Fit: true, PerJob: 10}
+	}))
 	steps(t, w.Generate)
 	(&fleet{db: w}).lease(t, 2)
 	w.measured(t, 2, 1e308, 800)

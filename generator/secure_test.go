@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -55,7 +56,7 @@ func TestRepeatedSubmissionWaitsForTheStandby(t *testing.T) {
 func TestStoredInputsAreSaidWhenTheStandbyHasThem(t *testing.T) {
 	l := pgtest.NewLonely(t)
 	w := newWorldOn(t, l.Pool)
-	task := w.submit(t, managed(func(s *Spec) { s.Count, s.InputsStreamed = 0, true }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.InputsStreamed = 0, true }))
 	put := func(ctx context.Context) error {
 		_, err := w.AddInputs(ctx, task.ID, 0, strings.NewReader("\"a\"\n\"b\"\n"))
 		return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 )
@@ -30,7 +31,7 @@ func (w *world) all(t tb) {
 func TestLifeOfATask(t *testing.T) {
 	w := newWorld(t)
 	f := &fleet{db: w}
-	task := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 1 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.MaxAttempts = 1 }))
 	w.all(t)
 	if got := w.settled(t, task.ID); got.State != "ready" || got.Jobs.Ready != 10 || got.StartedAt != nil {
 		t.Errorf("generated: %+v", got)
@@ -77,7 +78,7 @@ func TestLifeOfATask(t *testing.T) {
 func TestAllFailed(t *testing.T) {
 	w := newWorld(t)
 	f := &fleet{db: w}
-	task := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 2 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.MaxAttempts = 2 }))
 	w.all(t)
 	for f.lease(t, 100) > 0 {
 		f.end(t, "failed", 100)
@@ -94,7 +95,7 @@ func TestAllFailed(t *testing.T) {
 func TestConcurrentSettle(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.Mark.Floor = 2000
-	task := w.submit(t, managed(func(s *Spec) { s.Count = 2000 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = 2000 }))
 	steps(t, w.Generate)
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -233,7 +234,7 @@ func TestCountsEqualRecount(t *testing.T) {
 				if len(ids) == 5 {
 					r.Skip()
 				}
-				ids = append(ids, w.submit(r, managed(func(s *Spec) {
+				ids = append(ids, w.submit(r, managed(func(s *spec.Spec) {
 					s.Count = int64(rapid.IntRange(1, 20).Draw(r, "count"))
 					s.Priority, s.MaxAttempts = rapid.IntRange(0, 2).Draw(r, "priority"), rapid.IntRange(1, 2).Draw(r, "attempts")
 				})).ID)

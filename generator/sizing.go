@@ -1,6 +1,10 @@
 package generator
 
-import "math"
+import (
+	"math"
+
+	"github.com/divvyhq/divvy/generator/spec"
+)
 
 // weight is what a piece, or what is left of a lot, comes to.
 type weight struct{ inputs, events, bytes int64 }
@@ -93,7 +97,7 @@ func (s size) events(m model, bytes int64, each float64) int64 {
 func (s size) pieces(m model, rest weight, shared bool) int64 {
 	events := max(rest.events, 1)
 	if rest.inputs == 0 { // no inputs: what is left is events
-		return ceil(rest.events, s.events(m, 0, 0))
+		return spec.Ceil(rest.events, s.events(m, 0, 0))
 	}
 	each := s.events(m, 0, float64(rest.bytes)/float64(events))
 	if shared && each < events/rest.inputs { // each of the pieces of an input needs all of its bytes
@@ -101,14 +105,14 @@ func (s size) pieces(m model, rest weight, shared bool) int64 {
 	}
 	var n int64
 	if shared {
-		n = ceil(events, each)
+		n = spec.Ceil(events, each)
 	} else {
-		n = ceil(rest.inputs, int64(max(1, min(float64(each)/float64(events), 1)*float64(rest.inputs))))
+		n = spec.Ceil(rest.inputs, int64(max(1, min(float64(each)/float64(events), 1)*float64(rest.inputs))))
 	}
 	if s.most.bytes > 0 {
-		n = max(n, ceil(rest.bytes, s.most.bytes))
+		n = max(n, spec.Ceil(rest.bytes, s.most.bytes))
 	}
-	n = max(n, ceil(rest.inputs, min(maxPerJob, orAny(s.most.inputs))))
+	n = max(n, spec.Ceil(rest.inputs, min(spec.MaxPerJob, orAny(s.most.inputs))))
 	if !shared {
 		n = min(n, rest.inputs)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // otherVerbs are those that the table of the code has not.
@@ -44,10 +46,10 @@ func TestOtherVerbsOfEveryState(t *testing.T) {
 // inState is a task in a state, of the kind that a verb is for.
 func (w *world) inState(t *testing.T, state string, verb Verb) int64 {
 	t.Helper()
-	task := w.submit(t, managed(func(s *Spec) {
+	task := w.submit(t, managed(func(s *spec.Spec) {
 		switch verb {
 		case "scale":
-			s.Count, s.Roles = 0, []Member{{Role: "r", Count: 3}}
+			s.Count, s.Roles = 0, []spec.Member{{Role: "r", Count: 3}}
 		case "inputs", "commit":
 			streamed(s)
 		}
@@ -167,22 +169,22 @@ func TestTasksMoveAsDocumented(t *testing.T) {
 // begin submits tasks of all kinds.
 func (l *lives) begin(t *testing.T) {
 	t.Helper()
-	submit := func(change func(*Spec)) int64 {
-		l.ids = append(l.ids, l.submit(t, managed(func(s *Spec) {
+	submit := func(change func(*spec.Spec)) int64 {
+		l.ids = append(l.ids, l.submit(t, managed(func(s *spec.Spec) {
 			s.Count, s.MaxAttempts = int64(1+l.r.IntN(8)), 1+l.r.IntN(2)
 			change(s)
 		})).ID)
 		return l.ids[len(l.ids)-1]
 	}
-	first := submit(func(s *Spec) {})
-	submit(func(s *Spec) { s.Scout, s.Priority = 2, 1 })
-	submit(func(s *Spec) { s.User = "bob" })
-	submit(func(s *Spec) { s.User, s.Scout = "bob", 1 })
+	first := submit(func(s *spec.Spec) {})
+	submit(func(s *spec.Spec) { s.Scout, s.Priority = 2, 1 })
+	submit(func(s *spec.Spec) { s.User = "bob" })
+	submit(func(s *spec.Spec) { s.User, s.Scout = "bob", 1 })
 	submit(streamed)
-	submit(func(s *Spec) { s.Count, s.Roles = 0, []Member{{Role: "r", Count: 3}} })
-	submit(func(s *Spec) { s.Count, s.Events = 0, &Events{Total: 20, PerJob: 6} })
-	submit(func(s *Spec) {
-		s.Needs = []Need{{Task: first, When: []string{whenDone, whenFinished, whenAny}[l.r.IntN(3)]}}
+	submit(func(s *spec.Spec) { s.Count, s.Roles = 0, []spec.Member{{Role: "r", Count: 3}} })
+	submit(func(s *spec.Spec) { s.Count, s.Events = 0, &spec.Events{Total: 20, PerJob: 6} })
+	submit(func(s *spec.Spec) {
+		s.Needs = []spec.Need{{Task: first, When: []string{spec.WhenDone, spec.WhenFinished, spec.WhenAny}[l.r.IntN(3)]}}
 	})
 }
 
@@ -247,7 +249,7 @@ func (l *lives) sayOther() error {
 	}
 	l.told[len(l.told)-1] = fmt.Sprintf("%s of task %d", verb, id)
 	err := l.world.sayOther(id, verb)
-	if errors.Is(err, ErrState) || errors.Is(err, ErrOffset) || errors.Is(err, ErrInvalid) {
+	if errors.Is(err, ErrState) || errors.Is(err, ErrOffset) || errors.Is(err, spec.ErrInvalid) {
 		return nil
 	}
 	return err

@@ -10,13 +10,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // SubmitRequest asks for one task.
 type SubmitRequest struct {
-	Spec           Spec
+	Spec           spec.Spec
 	Strict         bool   // refuse what no queue of the site can run, in place of letting it wait
 	IdempotencyKey string // a repeat with the same key and the same Spec gets the same task; "" = none
 	// Parameters are what the task was asked for as, where that was not a Spec: a JSON object, kept and shown with the task.
@@ -58,23 +59,23 @@ func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (Task, error)
 func (req SubmitRequest) check() ([]byte, error) {
 	s := &req.Spec
 	if s.InputsFile != "" {
-		return nil, fault("inputs_file", "is read by the client, not by the server", "send inputs_streamed and PUT the inputs")
+		return nil, spec.Invalid("inputs_file", "is read by the client, not by the server", "send inputs_streamed and PUT the inputs")
 	}
 	if len(req.IdempotencyKey) > maxKey {
-		return nil, fault("Idempotency-Key", fmt.Sprintf("has more than %d bytes", maxKey), "")
+		return nil, spec.Invalid("Idempotency-Key", fmt.Sprintf("has more than %d bytes", maxKey), "")
 	}
 	if len(req.Parameters) > maxParameters {
-		return nil, fault("parameters", fmt.Sprintf("have %d bytes, more than %d", len(req.Parameters), maxParameters), "")
+		return nil, spec.Invalid("parameters", fmt.Sprintf("have %d bytes, more than %d", len(req.Parameters), maxParameters), "")
 	}
 	for i, n := range s.Needs {
 		if n.Name != "" {
-			return nil, fault(fmt.Sprintf("needs[%d].task", i), "is a name, which only a file of tasks has", "send the id of the task")
+			return nil, spec.Invalid(fmt.Sprintf("needs[%d].task", i), "is a name, which only a file of tasks has", "send the id of the task")
 		}
 	}
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	body, err := s.canonical()
+	body, err := s.Canonical()
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func (g *Generator) submit(ctx context.Context, req SubmitRequest) (id int64, er
 
 // newTask is all that goes into a task's row.
 type newTask struct {
-	spec Spec
+	spec spec.Spec
 	tag  tagged
 	key  string
 	hash []byte
@@ -205,16 +206,16 @@ func (g *Generator) Commit(ctx context.Context, id int64) (Task, error) {
 		case t.State != "submitting":
 			return &StateError{Task: id, Verb: "commit", State: t.State}
 		case t.NInputs == 0:
-			return fault("inputs", "the task has none", "PUT them first")
+			return spec.Invalid("inputs", "the task has none", "PUT them first")
 		}
-		pieces := ceil(t.NInputs, t.PerJob)
+		pieces := spec.Ceil(t.NInputs, t.PerJob)
 		if t.InLots {
 			if pieces, err = g.commitLots(ctx, tx, id); err != nil {
 				return err
 			}
 		}
-		if pieces > maxPieces {
-			return fault("inputs", fmt.Sprintf("make %d jobs, more than %d", pieces, maxPieces), "raise per_job")
+		if pieces > spec.MaxPieces {
+			return spec.Invalid("inputs", fmt.Sprintf("make %d jobs, more than %d", pieces, spec.MaxPieces), "raise per_job")
 		}
 		if err := t.corresponds(ctx, tx); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -26,7 +27,7 @@ type Submitted struct {
 // same keys stores nothing twice.
 func (g *Generator) SubmitMany(ctx context.Context, all []SubmitRequest) ([]Submitted, error) {
 	if len(all) == 0 || len(all) > MostSubmitted {
-		return nil, fault("tasks", fmt.Sprintf("has %d entries", len(all)), fmt.Sprintf("1 to %d", MostSubmitted))
+		return nil, spec.Invalid("tasks", fmt.Sprintf("has %d entries", len(all)), fmt.Sprintf("1 to %d", MostSubmitted))
 	}
 	const tries = 3 // of a site that changes at this moment
 	for try := 1; ; try++ {
@@ -60,7 +61,7 @@ func (g *Generator) submitMany(ctx context.Context, all []SubmitRequest) (out []
 		for _, run := range runs(ready, refused) {
 			made, err := insertRun(ctx, tx, ready, run)
 			switch {
-			case errors.Is(err, ErrInvalid) && len(run) == 1:
+			case errors.Is(err, spec.ErrInvalid) && len(run) == 1:
 				failed[run[0]] = err
 			case err != nil:
 				return err
@@ -107,7 +108,7 @@ func (g *Generator) submitMany(ctx context.Context, all []SubmitRequest) (out []
 }
 
 // alone says that only the database can tell what is wrong with the task.
-func (n *newTask) alone() bool { return len(n.spec.Needs) > 0 || n.spec.work().InLots }
+func (n *newTask) alone() bool { return len(n.spec.Needs) > 0 || n.spec.Work().InLots }
 
 // runs are the places of the tasks that go in together, in their order: neighbours, but for those that are alone.
 func runs(ready []newTask, refused []error) (runs [][]int) {
@@ -166,26 +167,26 @@ func prepare(st *site.Site, req SubmitRequest) (n newTask, err error) {
 	if n.hash, err = req.check(); err != nil {
 		return n, err
 	}
-	if err := req.Spec.notPast(time.Now()); err != nil {
+	if err := req.Spec.NotPast(time.Now()); err != nil {
 		return n, err
 	}
 	n.key, n.parameters, n.queues = req.IdempotencyKey, req.Parameters, st.Queues
-	spec := req.Spec.withDefaults()
-	if err := knownResources(st, &spec); err != nil {
+	s := req.Spec.WithDefaults()
+	if err := s.Known(st.Version()); err != nil {
 		return n, err
 	}
-	if n.spec, err = spec.withTemplates(st.ClaimTemplates); err != nil {
+	if n.spec, err = s.WithTemplates(st.ClaimTemplates); err != nil {
 		return n, err
 	}
 	if n.tag, err = tagTask(st, &n.spec); err != nil {
 		return n, err
 	}
 	if req.Strict {
-		if reason := n.spec.cannotRun(st.Version(), n.tag.path(st)); reason != "" {
-			return n, fault("requirements", reason, "submit it without strict, and it waits for a queue that can")
+		if reason := cannotRun(&n.spec, st.Version(), n.tag.path(st)); reason != "" {
+			return n, spec.Invalid("requirements", reason, "submit it without strict, and it waits for a queue that can")
 		}
 	}
-	if state := entryState(st, n.spec.User, n.spec.Label, n.tag.Share, n.tag.State); state != n.tag.State && !n.spec.Streamed() {
+	if state := entryState(st, n.spec.User, n.spec.Label, n.tag.Share, n.tag.State); state != n.tag.State && !n.spec.InputsStreamed {
 		n.tag.State, n.tag.Reason = state, whyThrottled
 	}
 	return n, nil

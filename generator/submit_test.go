@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 func TestSubmit(t *testing.T) {
 	w := newWorld(t)
-	task := w.submit(t, managed(func(s *Spec) { s.Campaign = "x"; s.Priority = 900 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Campaign = "x"; s.Priority = 900 }))
 	if task.State != "ready" || task.Share != "Prod/MC" || task.Jobs.Total != 10 || task.Priority != 900 || task.MaxAttempts != 3 {
 		t.Errorf("submitted as %+v", task)
 	}
@@ -26,17 +27,17 @@ func TestSubmit(t *testing.T) {
 
 func TestSubmitToTheShareThatTheTaskNames(t *testing.T) {
 	w := newWorld(t)
-	if task := w.submit(t, managed(func(s *Spec) { s.Share = "Prod/Rep" })); task.Share != "Prod/Rep" || task.TaggedBy.Verdict != explicit {
+	if task := w.submit(t, managed(func(s *spec.Spec) { s.Share = "Prod/Rep" })); task.Share != "Prod/Rep" || task.TaggedBy.Verdict != explicit {
 		t.Errorf("task %+v", task)
 	}
 	for share, want := range map[string]string{"Prod": "not a leaf", "Prod/MD": `did you mean "Prod/MC"`} {
-		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) { s.Share = share })})
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *spec.Spec) { s.Share = share })})
+		if !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("share %s: %v, want %q", share, err, want)
 		}
 	}
 	// A rule on a job attribute sends the jobs elsewhere; the task stays where it asked to be.
-	task := w.submit(t, managed(func(s *Spec) {
+	task := w.submit(t, managed(func(s *spec.Spec) {
 		s.Share, s.WorkingGroup, s.Requirements.Cores = "Test", "GP_WIDE", 8
 	}))
 	if task.Share != "Test" || task.JobShare != "Wide" {
@@ -50,13 +51,13 @@ func TestSubmitToTheShareThatTheTaskNames(t *testing.T) {
 
 func TestSubmitUntagged(t *testing.T) {
 	w := newWorld(t)
-	spec := managed(func(s *Spec) { s.WorkingGroup = "AP_X" })
-	_, err := w.Submit(context.Background(), SubmitRequest{Spec: spec})
+	written := managed(func(s *spec.Spec) { s.WorkingGroup = "AP_X" })
+	_, err := w.Submit(context.Background(), SubmitRequest{Spec: written})
 	if !errors.Is(err, ErrUntagged) || !strings.Contains(err.Error(), `working_group is "AP_X", not "GP_.*"`) {
 		t.Errorf("rejected with %v", err)
 	}
 	w.apply(t, strings.Replace(siteYAML, "on_no_match: reject", "on_no_match: hold", 1))
-	held := w.submit(t, spec)
+	held := w.submit(t, written)
 	if held.State != "waiting" || held.Share != "" || !strings.Contains(held.Reason, "closest is rule 2") {
 		t.Errorf("held as %+v", held)
 	}
@@ -75,8 +76,8 @@ func TestSubmitUntagged(t *testing.T) {
 
 func TestSubmitInvalid(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Submit(context.Background(), SubmitRequest{Spec: Spec{Count: 1, Inputs: Named("a"), Command: []string{"{{.What}}"}}})
-	var faults Faults
+	_, err := w.Submit(context.Background(), SubmitRequest{Spec: spec.Spec{Count: 1, Inputs: spec.Named("a"), Command: []string{"{{.What}}"}}})
+	var faults spec.Faults
 	if !errors.As(err, &faults) || len(faults) != 4 {
 		t.Fatalf("faults: %v", err)
 	}
@@ -109,7 +110,7 @@ func TestIdempotencyKey(t *testing.T) {
 			t.Errorf("ids %v", ids)
 		}
 	}
-	_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) { s.Count = 11 }), IdempotencyKey: "k"})
+	_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *spec.Spec) { s.Count = 11 }), IdempotencyKey: "k"})
 	if !errors.Is(err, ErrKeyReused) {
 		t.Errorf("another body: %v", err)
 	}
@@ -129,17 +130,17 @@ func TestTestTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide := func(s *Spec) {
-		s.Share, s.WorkingGroup, s.Requirements = "Test", "GP_WIDE", Requirements{Cores: 8, MemoryMB: 30000}
+	wide := func(s *spec.Spec) {
+		s.Share, s.WorkingGroup, s.Requirements = "Test", "GP_WIDE", spec.Requirements{Cores: 8, MemoryMB: 30000}
 	}
 	for _, c := range []struct {
-		spec                     Spec
+		spec                     spec.Spec
 		verdict, share, jobShare string
 	}{
 		{managed(nil), "matched", "Prod/MC", ""},
 		{managed(wide), "explicit", "Test", "Wide"},
-		{managed(func(s *Spec) { s.Label = "none" }), "reject", "", ""},
-		{managed(func(s *Spec) { s.Share = "Prod" }), "invalid", "", ""},
+		{managed(func(s *spec.Spec) { s.Label = "none" }), "reject", "", ""},
+		{managed(func(s *spec.Spec) { s.Share = "Prod" }), "invalid", "", ""},
 	} {
 		got := TestTags(st, c.spec)
 		if got.Verdict != c.verdict || got.Share != c.share || got.JobShare != c.jobShare {
@@ -154,7 +155,7 @@ func TestTestTags(t *testing.T) {
 func TestTasksList(t *testing.T) {
 	w := newWorld(t)
 	for i := range 5 {
-		w.submit(t, managed(func(s *Spec) {
+		w.submit(t, managed(func(s *spec.Spec) {
 			if i%2 == 0 {
 				s.User, s.Label = "bob", "test"
 			}
@@ -173,7 +174,7 @@ func TestTasksList(t *testing.T) {
 			t.Errorf("%+v: %d tasks, %v", c.f, len(tasks), err)
 		}
 	}
-	if _, _, err := w.Tasks(context.Background(), Filter{Share: "Prod/MX"}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), `no share "Prod/MX"`) {
+	if _, _, err := w.Tasks(context.Background(), Filter{Share: "Prod/MX"}); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), `no share "Prod/MX"`) {
 		t.Errorf("tasks of a share that is misspelt: %v", err)
 	}
 	tasks, next, _ := w.Tasks(context.Background(), Filter{Limit: 3})
@@ -183,5 +184,37 @@ func TestTasksList(t *testing.T) {
 	}
 	if _, err := w.Task(context.Background(), 1<<40); !errors.Is(err, ErrNoTask) {
 		t.Errorf("unknown task: %v", err)
+	}
+}
+
+// What is wrong with claims is said of the field, at submission.
+func TestSubmitRefusesSharing(t *testing.T) {
+	w := newWorld(t)
+	for field, sharing := range map[string][]spec.Sharing{
+		"groups[0].sharing[0].only":    {{Template: "t", Scope: "all", Only: []string{}}},
+		"groups[0].sharing[0].only[1]": {{Template: "t", Scope: "all", Only: []string{"a", "x"}}},
+		"groups[0].sharing[1]":         {{Template: "t", Scope: "all"}, {Template: "t", Scope: "per_replica"}},
+		"groups[0].sharing[2]":         {{Template: "t", Scope: "all"}, {Template: "t", Scope: "all", Only: []string{"b", "a"}}, {Template: "t", Scope: "all", Only: []string{"a", "b"}}},
+		"groups[0].sharing[0].claim":   {{Claim: "a/b"}},
+		"groups[0].sharing[0].scope":   {{Claim: "disk", Scope: "per_replica"}},
+		"groups[0].sharing[0]":         {{Scope: "all"}},
+	} {
+		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *spec.Spec) {
+			s.Count, s.Groups = 0, []spec.Group{{Name: "g", Members: []spec.Member{{Role: "a"}, {Role: "b"}}, Sharing: sharing}}
+		})})
+		var faults spec.Faults
+		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// A task that asks for a resource that the site does not have is refused.
+func TestSubmitUnknownResource(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *spec.Spec) { s.Resources = map[string]int64{"maya": 1} })})
+	var faults spec.Faults
+	if !errors.As(err, &faults) || faults[0].Field != "resources" || !strings.Contains(faults[0].Message, "maya") {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
@@ -44,36 +45,9 @@ func (t *tagged) path(st *site.Site) string {
 	return st.Tree.Nodes[i].Path
 }
 
-// Attributes are what tagging rules see of a task: what it says, its class by cores and memory, and its queue
-// when it may run in one only.
-func (s Spec) Attributes() tagging.Attributes {
-	s = s.withDefaults()
-	a := tagging.Attributes{}
-	for name, value := range map[string]string{
-		"label": s.Label, "working_group": s.WorkingGroup, "campaign": s.Campaign, "processing_type": s.ProcessingType,
-		"transformation": s.Transformation, "resource_type": s.ResourceType, "vo": s.VO, "user": s.User, "queue": onlyQueue(s.Queues),
-	} {
-		if value != "" {
-			a[name] = value
-		}
-	}
-	for key, value := range s.Labels {
-		a[tagging.LabelPrefix+key] = value
-	}
-	return a
-}
-
-// onlyQueue is the one queue that selectors name, or "".
-func onlyQueue(selectors []string) string {
-	if len(selectors) != 1 || strings.ContainsAny(selectors[0], `*?[\=`) {
-		return ""
-	}
-	return selectors[0]
-}
-
 // tagTask finds the share of a new task. Errors: ErrNoSite, ErrUntagged, and ErrInvalid for an explicit share that is
 // no leaf.
-func tagTask(st *site.Site, s *Spec) (tagged, error) {
+func tagTask(st *site.Site, s *spec.Spec) (tagged, error) {
 	if st.Number == 0 {
 		return tagged{}, ErrNoSite
 	}
@@ -159,13 +133,13 @@ func leafByPath(st *site.Site, path string) (shares.ShareID, error) {
 		for _, l := range st.Tree.Leaves() {
 			leaves = append(leaves, st.Tree.Nodes[l].Path)
 		}
-		return 0, fault("share", fmt.Sprintf("there is no share %q", path), strict.DidYouMean(path, leaves))
+		return 0, spec.Invalid("share", fmt.Sprintf("there is no share %q", path), strict.DidYouMean(path, leaves))
 	case !st.Tree.Leaf(i):
 		var below []string
 		for _, c := range st.Tree.Nodes[i].Children {
 			below = append(below, st.Tree.Nodes[c].Path)
 		}
-		return 0, fault("share", fmt.Sprintf("%q is not a leaf", path), "jobs belong to leaves, as below "+strings.Join(below, ", "))
+		return 0, spec.Invalid("share", fmt.Sprintf("%q is not a leaf", path), "jobs belong to leaves, as below "+strings.Join(below, ", "))
 	}
 	return st.Tree.Nodes[i].ID, nil
 }
@@ -181,7 +155,7 @@ type TagTest struct {
 }
 
 // TestTags tells what Submit would do about the share of a task, and changes nothing.
-func TestTags(st *site.Site, s Spec) TagTest {
+func TestTags(st *site.Site, s spec.Spec) TagTest {
 	a := s.Attributes()
 	test := TagTest{Attributes: a, Rules: tagging.Result{Verdict: tagging.Reject, Rule: -1}}
 	if st.Tags != nil {
@@ -230,7 +204,7 @@ func (g *Generator) knownShare(ctx context.Context, path string) error {
 	for _, n := range st.Tree.Nodes[1:] { // the root has no name
 		paths = append(paths, n.Path)
 	}
-	return fault("share", fmt.Sprintf("there is no share %q", path), strict.DidYouMean(path, paths))
+	return spec.Invalid("share", fmt.Sprintf("there is no share %q", path), strict.DidYouMean(path, paths))
 }
 
 // reshare gives a task that is about to be tried again another share when its old one is no leaf any more.

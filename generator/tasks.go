@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -44,7 +45,7 @@ type Task struct {
 	CommittedAt *time.Time        `json:"committed_at,omitempty"`
 	StartedAt   *time.Time        `json:"started_at,omitempty" doc:"First lease."`
 	EndedAt     *time.Time        `json:"ended_at,omitempty"`
-	Spec        *Spec             `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
+	Spec        *spec.Spec        `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
 	Scaled      []Scaling         `json:"scaled,omitempty" doc:"Numbers of groups and roles that divvy task scale changed since it was submitted; only in GET /v1/tasks/{id}."`
 	Scouts      int               `json:"scouts,omitempty" doc:"So many jobs are made first and measured; only in GET /v1/tasks/{id}."`
 	Scouted     *Scouted          `json:"scouted,omitempty" doc:"What the scouts measured, once they are over; only in GET /v1/tasks/{id}."`
@@ -93,8 +94,8 @@ type taskRow struct {
 	CommittedAt *time.Time
 	StartedAt   *time.Time
 	EndedAt     *time.Time
-	Spec        *Spec
-	Asks        *Spec // of lists: the spec of a task without a leased job, for CannotRun
+	Spec        *spec.Spec
+	Asks        *spec.Spec // of lists: the spec of a task without a leased job, for CannotRun
 	Scaled      []Scaling
 	Scouts      int
 	Scouted     *Scouted
@@ -132,7 +133,7 @@ func (g *Generator) Task(ctx context.Context, id int64) (Task, error) {
 	}
 	t := row.task()
 	one := []Task{t}
-	g.sayCannotRun(ctx, one, []*Spec{t.Spec})
+	g.sayCannotRun(ctx, one, []*spec.Spec{t.Spec})
 	return one[0], nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"pgregory.net/rapid"
 )
 
@@ -68,7 +69,7 @@ func TestLimitsMachine(t *testing.T) {
 		w.limit(r, "["+each.yaml(`user: "*"`)+", "+share.yaml("share: Prod")+"]")
 		f := &fleet{db: w}
 		submit := func() {
-			w.submit(r, managed(func(s *Spec) {
+			w.submit(r, managed(func(s *spec.Spec) {
 				s.User, s.MaxAttempts = rapid.SampledFrom([]string{"alice", "bob"}).Draw(r, "user"), 1
 				s.Count, s.Priority = int64(rapid.IntRange(1, 6).Draw(r, "count")), rapid.IntRange(0, 2).Draw(r, "priority")
 				s.Requirements.Cores = rapid.IntRange(1, 2).Draw(r, "cores")

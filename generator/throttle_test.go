@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -45,8 +46,8 @@ func TestTasksWaitForALimit(t *testing.T) {
 	f := &fleet{db: w}
 	w.limit(t, `[{user: "*", max_active_tasks: 1}]`)
 	a := w.submit(t, managed(nil))
-	b := w.submit(t, managed(func(s *Spec) { s.Priority = 5 }))
-	c := w.submit(t, managed(func(s *Spec) { s.User = "bob" }))
+	b := w.submit(t, managed(func(s *spec.Spec) { s.Priority = 5 }))
+	c := w.submit(t, managed(func(s *spec.Spec) { s.User = "bob" }))
 	if got := w.states(t, a, b, c); got != "throttled throttled throttled" {
 		t.Fatalf("before anybody is let in: %s", got)
 	}
@@ -111,7 +112,7 @@ func TestJobsWaitForALimit(t *testing.T) {
 	f := &fleet{db: w}
 	w.limit(t, `[{share: Prod, max_ready_jobs: 6, max_held_units: 8}]`)
 	a := w.submit(t, managed(nil))
-	b := w.submit(t, managed(func(s *Spec) { s.Campaign, s.Requirements.Cores = "x", 2 }))
+	b := w.submit(t, managed(func(s *spec.Spec) { s.Campaign, s.Requirements.Cores = "x", 2 }))
 	most := 0
 	for range 100 {
 		w.throttled(t)
@@ -165,7 +166,7 @@ func TestStreamedAndRetriedTasksWait(t *testing.T) {
 	if _, err := w.AddInputs(ctx, s.ID, 0, strings.NewReader("\"a\"\n")); err != nil {
 		t.Fatal(err)
 	}
-	a := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 1 }))
+	a := w.submit(t, managed(func(s *spec.Spec) { s.MaxAttempts = 1 }))
 	w.throttled(t)
 	if got, err := w.Commit(ctx, s.ID); err != nil || got.State != "throttled" {
 		t.Fatalf("commit: %+v, %v", got, err)

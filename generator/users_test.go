@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Whoever has a turn in the share has jobs for it: the many tasks of somebody else, and their priority, do not stand before them.
@@ -16,13 +17,13 @@ func TestEveryUserHasStock(t *testing.T) {
 	w.apply(t, fair)
 	w.cfg.Mark = Mark{Floor: 90, Batch: 1000, Tasks: 3}.withDefaults()
 	for range 5 {
-		w.submit(t, managed(func(s *Spec) { s.User, s.Count, s.Priority = "ann", 1000, 900 }))
+		w.submit(t, managed(func(s *spec.Spec) { s.User, s.Count, s.Priority = "ann", 1000, 900 }))
 	}
-	w.submit(t, managed(func(s *Spec) { s.User, s.Count = "bob", 40 }))
-	w.submit(t, managed(func(s *Spec) {
+	w.submit(t, managed(func(s *spec.Spec) { s.User, s.Count = "bob", 40 }))
+	w.submit(t, managed(func(s *spec.Spec) {
 		s.User, s.Count, s.Inputs = "carol", 0, nil
 		for i := range 300 {
-			s.Inputs = append(s.Inputs, Input{Name: strings.Repeat("x", i+1), Locations: []string{[]string{"CERN", "BNL"}[i%2]}})
+			s.Inputs = append(s.Inputs, spec.Input{Name: strings.Repeat("x", i+1), Locations: []string{[]string{"CERN", "BNL"}[i%2]}})
 		}
 	}))
 	made := func() map[string]int {
@@ -45,7 +46,7 @@ func TestEveryUserHasStock(t *testing.T) {
 		t.Errorf("alone ann has %d jobs, want twice the mark", n)
 	}
 	w.apply(t, siteYAML)
-	late := w.submit(t, managed(func(s *Spec) { s.User, s.Count = "bob", 40 }))
+	late := w.submit(t, managed(func(s *spec.Spec) { s.User, s.Count = "bob", 40 }))
 	steps(t, w.Generate)
 	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", late.ID); n != 0 {
 		t.Errorf("%d jobs of low priority where those of high priority are enough", n)

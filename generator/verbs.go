@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -109,7 +110,7 @@ func (g *Generator) say(ctx context.Context, verb Verb, id int64) (Change, error
 }
 
 // sayWith does one verb in one transaction; with are the changes of a retry. Errors: those of say.
-func (g *Generator) sayWith(ctx context.Context, verb Verb, id int64, with *Changes) (c Change, err error) {
+func (g *Generator) sayWith(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
 	if !plain(verb) {
 		c, err = g.sayAlone(ctx, verb, id, with)
 	} else {
@@ -125,7 +126,7 @@ func (g *Generator) sayWith(ctx context.Context, verb Verb, id int64, with *Chan
 }
 
 // sayAlone does a verb for which each task needs a look of its own.
-func (g *Generator) sayAlone(ctx context.Context, verb Verb, id int64, with *Changes) (c Change, err error) {
+func (g *Generator) sayAlone(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return c, fmt.Errorf("site: %w", err)

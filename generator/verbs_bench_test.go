@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // busySite is a daemon's steps and pilots that claim one job after the other, on a durable server.
@@ -39,7 +40,7 @@ func BenchmarkVerbsOnAMillion(b *testing.B) {
 	}
 	s := newBusySite(b)
 	defer s.close(b)
-	s.submit(b, managed(func(t *Spec) { t.Share, t.Count = "s1", 5_000_000 }))
+	s.submit(b, managed(func(t *spec.Spec) { t.Share, t.Count = "s1", 5_000_000 }))
 	for s.claims.Load() < 10_000 { // windows fill
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -51,7 +52,7 @@ func BenchmarkVerbsOnAMillion(b *testing.B) {
 	rest()
 	base := alone()
 	b.ReportMetric(base, "alone-claims/s")
-	task := s.submit(b, managed(func(t *Spec) { t.Share, t.Count = "s2", jobs })).ID
+	task := s.submit(b, managed(func(t *spec.Spec) { t.Share, t.Count = "s2", jobs })).ID
 	ctx := context.Background()
 	phase := func(name string, do func() error, over func(Task) bool) {
 		began := time.Now()

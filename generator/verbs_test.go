@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -66,7 +67,7 @@ func TestVerbsOfEveryState(t *testing.T) {
 // verb says it to a task of that state which has one job of each kind, and one piece left.
 func (w *world) verb(t *testing.T, state string, verb Verb, want string) {
 	t.Helper()
-	task := w.submit(t, managed(func(s *Spec) { s.Count, s.MaxAttempts = 4, 1 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.MaxAttempts = 4, 1 }))
 	w.exec(t, `UPDATE tasks SET state = $2, resume_state = CASE WHEN $2 = 'paused' THEN 'running' END,
 		ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END,
 		n_generated = 3, n_split = 3 WHERE id = $1`, task.ID, state)
@@ -202,7 +203,7 @@ func TestVerbsOfManyJobs(t *testing.T) {
 	w.cfg.Mark = Mark{Floor: 20_000}.withDefaults()
 	const all = 12_007
 	f := &fleet{db: w}
-	task := w.submit(t, managed(func(s *Spec) { s.Count = all }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = all }))
 	w.all(t)
 	check := func(verb Verb, state string, counts JobCounts) {
 		t.Helper()
@@ -234,7 +235,7 @@ func TestRetryWhenTheShareIsGone(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	task := w.submit(t, managed(func(s *Spec) { s.MaxAttempts = 1 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.MaxAttempts = 1 }))
 	w.all(t)
 	f.lease(t, 10)
 	f.end(t, "failed", 10)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"github.com/divvyhq/divvy/api"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // A chunk of inputs is one request: what is in memory, and what a broken connection costs.
@@ -52,13 +52,13 @@ func (c *Client) SendInputs(ctx context.Context, task, offset int64, ndjson io.R
 
 // SendNames is SendFile for a file of names, one a line.
 func (c *Client) SendNames(ctx context.Context, task int64, names io.Reader, progress func(stored int64)) (int64, error) {
-	return c.SendFile(ctx, task, InputsFile{names, generator.NamesFormat}, progress)
+	return c.SendFile(ctx, task, InputsFile{names, spec.NamesFormat}, progress)
 }
 
 // InputsFile is a file of inputs in one of the formats that an inputs_file may have.
 type InputsFile struct {
 	io.Reader
-	Format generator.InputsFormat
+	Format spec.InputsFormat
 }
 
 // SendFile is SendInputs for a file of inputs; empty lines are passed over. It asks the daemon how far an earlier call came
@@ -70,7 +70,7 @@ func (c *Client) SendFile(ctx context.Context, task int64, file InputsFile, prog
 	}
 	ndjson, feed := io.Pipe()
 	go func() {
-		_, err := generator.EncodeInputs(feed, file, file.Format, stored)
+		_, err := spec.EncodeInputs(feed, file, file.Format, stored)
 		feed.CloseWithError(err) // nil is io.EOF
 	}()
 	defer ndjson.Close() // ends the encoder when sending fails

@@ -15,11 +15,12 @@ import (
 	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Shapes of tasks and jobs.
 type (
-	TaskSpec   = generator.Spec
+	TaskSpec   = spec.Spec
 	Task       = generator.Task
 	TaskChange = generator.Change
 
@@ -34,7 +35,7 @@ type (
 	ReassignRequest = generator.ReassignRequest
 	Reassigned      = generator.Reassigned
 
-	TaskChanges = generator.Changes
+	TaskChanges = spec.Changes
 	ActRequest  = generator.ActRequest
 	Acted       = generator.Acted
 	TaskActed   = generator.TaskActed
@@ -74,12 +75,12 @@ type JobFilter struct {
 }
 
 // Submit creates a task. A key makes a repeat by the caller get the same task; empty, one is made for this call.
-func (c *Client) Submit(ctx context.Context, spec TaskSpec, key string) (Task, error) {
+func (c *Client) Submit(ctx context.Context, s TaskSpec, key string) (Task, error) {
 	if key == "" {
 		key = rand.Text()
 	}
 	return get[Task](ctx, c, call{
-		method: http.MethodPost, path: "/v1/tasks", body: spec, repeat: true,
+		method: http.MethodPost, path: "/v1/tasks", body: s, repeat: true,
 		header: http.Header{"Idempotency-Key": {key}},
 	})
 }

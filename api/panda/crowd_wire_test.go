@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // submitAs makes a task of n jobs out of parts of a specification and waits until all of them are ready.
-func (w *world) submitAs(n int64, spec generator.Spec) generator.Task {
+func (w *world) submitAs(n int64, s spec.Spec) generator.Task {
 	w.t.Helper()
-	spec.Count, spec.MaxAttempts, spec.Command, spec.Name, spec.Share = n, 1, []string{"true"}, "crowd", "Prod"
-	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: spec})
+	s.Count, s.MaxAttempts, s.Command, s.Name, s.Share = n, 1, []string{"true"}, "crowd", "Prod"
+	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: s})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -56,23 +57,23 @@ func rush(t *testing.T, pilots []*fakePilot) {
 func TestCrowdWithFilters(t *testing.T) {
 	const n = 500
 	world := newWorld(t)
-	small := generator.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 3600}
+	small := spec.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 3600}
 	for name, c := range map[string]struct {
-		wanted, other generator.Spec
+		wanted, other spec.Spec
 		old, new      map[string]any // what pilots of either generation say; the task's id is filled in
 	}{
-		"task": {generator.Spec{User: "alice", Label: "managed"}, generator.Spec{User: "alice", Label: "managed", Priority: 9},
+		"task": {spec.Spec{User: "alice", Label: "managed"}, spec.Spec{User: "alice", Label: "managed", Priority: 9},
 			map[string]any{"taskID": nil}, map[string]any{"task_id": nil}},
-		"user": {generator.Spec{User: "bob", Label: "managed"}, generator.Spec{User: "alice", Label: "managed", Priority: 9},
+		"user": {spec.Spec{User: "bob", Label: "managed"}, spec.Spec{User: "alice", Label: "managed", Priority: 9},
 			map[string]any{"prodUserID": "bob"}, map[string]any{"prod_user_id": "bob"}},
-		"label": {generator.Spec{User: "alice", Label: "panda"}, generator.Spec{User: "alice", Label: "managed", Priority: 9},
+		"label": {spec.Spec{User: "alice", Label: "panda"}, spec.Spec{User: "alice", Label: "managed", Priority: 9},
 			map[string]any{"prodSourceLabel": "user"}, map[string]any{"prod_source_label": "user"}},
-		"size": {generator.Spec{User: "alice", Label: "managed", Requirements: small},
-			generator.Spec{User: "alice", Label: "managed", Priority: 9, Requirements: generator.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 36000}},
+		"size": {spec.Spec{User: "alice", Label: "managed", Requirements: small},
+			spec.Spec{User: "alice", Label: "managed", Priority: 9, Requirements: spec.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 36000}},
 			map[string]any{"mem": 2500.5, "diskSpace": 12000, "remaining_time": 4000}, map[string]any{"memory": 2500, "disk_space": 12000, "remaining_time": 4000}},
-		"cores": {generator.Spec{User: "alice", Label: "managed"}, generator.Spec{User: "alice", Label: "managed", Priority: 9, Requirements: generator.Requirements{Cores: 8}},
+		"cores": {spec.Spec{User: "alice", Label: "managed"}, spec.Spec{User: "alice", Label: "managed", Priority: 9, Requirements: spec.Requirements{Cores: 8}},
 			map[string]any{"resourceType": "SCORE"}, map[string]any{"resource_type": "SCORE"}},
-		"all": {generator.Spec{User: "bob", Label: "user", Requirements: small}, generator.Spec{User: "bob", Label: "user", Priority: 9, Requirements: small},
+		"all": {spec.Spec{User: "bob", Label: "user", Requirements: small}, spec.Spec{User: "bob", Label: "user", Priority: 9, Requirements: small},
 			map[string]any{"taskID": nil, "prodUserID": "bob", "prodSourceLabel": "user", "mem": 2500, "diskSpace": 12000, "remaining_time": 4000, "resourceType": "SCORE"},
 			map[string]any{"task_id": nil, "prod_user_id": "bob", "prod_source_label": "user", "memory": 2500, "disk_space": 12000, "remaining_time": 4000, "resource_type": "SCORE"}},
 	} {

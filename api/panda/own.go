@@ -8,6 +8,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
@@ -102,7 +103,7 @@ func (o ownTasks) Retry(ctx context.Context, id int64) (generator.Change, error)
 }
 
 // RetryWith is Retry with other requirements.
-func (o ownTasks) RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error) {
+func (o ownTasks) RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error) {
 	return o.verb(ctx, id, func(ctx context.Context, id int64) (generator.Change, error) {
 		return o.Steering.RetryWith(ctx, id, with)
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 func TestStatistics(t *testing.T) {
@@ -22,8 +23,8 @@ func TestStatistics(t *testing.T) {
 		{get, "/statistics/job_stats_by_cloud", map[string]any{"type": "production"}, `{"success":true,"message":"","data":{}}`},
 	})
 	w.submit(6, 1, "true")
-	_, err := w.generator.Submit(t.Context(), generator.SubmitRequest{Spec: generator.Spec{Name: "ana", User: "bob", Label: "user", Share: "User", Count: 2,
-		Command: []string{"true"}, Queues: []string{"LOCAL_TEST"}, Requirements: generator.Requirements{Cores: 8}}})
+	_, err := w.generator.Submit(t.Context(), generator.SubmitRequest{Spec: spec.Spec{Name: "ana", User: "bob", Label: "user", Share: "User", Count: 2,
+		Command: []string{"true"}, Queues: []string{"LOCAL_TEST"}, Requirements: spec.Requirements{Cores: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}

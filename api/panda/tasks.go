@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -38,7 +39,7 @@ type Steering interface {
 	Finish(ctx context.Context, id int64) (generator.Change, error)
 	Avalanche(ctx context.Context, id int64) (generator.Change, error)
 	// RetryWith is Retry with other requirements.
-	RetryWith(ctx context.Context, id int64, with *generator.Changes) (generator.Change, error)
+	RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 }
@@ -111,7 +112,7 @@ func (s *server) noTask(call string, err error) envelope {
 		return envelope{Message: "Task not found", Data: taskUnknown}
 	case errors.Is(err, generator.ErrState):
 		code = taskState
-	case errors.Is(err, generator.ErrInvalid), errors.Is(err, generator.ErrUntagged), errors.Is(err, generator.ErrNoSite),
+	case errors.Is(err, spec.ErrInvalid), errors.Is(err, generator.ErrUntagged), errors.Is(err, generator.ErrNoSite),
 		errors.Is(err, generator.ErrKeyReused), errors.Is(err, generator.ErrSiteChanged):
 	default:
 		s.Log.Warn("task "+call, "error", err)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Sizing, as PanDA does it.
@@ -31,7 +31,7 @@ func (t *translation) needs() {
 
 // fit has jobs sized by what an event takes, within maxWalltime and what the queues allow.
 func (t *translation) fit() {
-	split := &generator.Split{Fit: true, BaseWalltime: generator.Walltime(roundUp(t.figure("baseWalltime"))), Efficiency: min(t.figure("cpuEfficiency")/100, 1)}
+	split := &spec.Split{Fit: true, BaseWalltime: spec.Walltime(roundUp(t.figure("baseWalltime"))), Efficiency: min(t.figure("cpuEfficiency")/100, 1)}
 	t.spec.Split = split
 	hs06, power := t.slowest()
 	split.CPUPerEvent = t.spent() * power / hs06
@@ -44,7 +44,7 @@ func (t *translation) fit() {
 		split.OutputPerEvent = out * size
 	}
 	t.text("walltimeUnit") // of a walltime that is not there
-	t.spec.Requirements.Walltime = generator.Walltime(roundUp(t.longest()))
+	t.spec.Requirements.Walltime = spec.Walltime(roundUp(t.longest()))
 }
 
 // longest is maxWalltime in seconds: no need of a job but a bound on how a task may be split, and never more than the task's
@@ -57,13 +57,13 @@ func (t *translation) longest() float64 {
 			continue
 		}
 		if q.WalltimeS == 0 {
-			allowed = generator.MaxWalltime
+			allowed = spec.MaxWalltime
 			break
 		}
 		allowed = max(allowed, q.WalltimeS)
 	}
 	if allowed == 0 { // no queue yet
-		allowed = generator.MaxWalltime
+		allowed = spec.MaxWalltime
 	}
 	return min(hours*secondsPerHour, float64(allowed))
 }
@@ -149,7 +149,7 @@ func (t *translation) unit(name, unit, normal string) (size float64, per string)
 
 // walltime is what a job is given: what the task says, else what its events take at the slowest of its queues, else the
 // longest that it and they allow.
-func (t *translation) walltime(cores int) generator.Walltime {
+func (t *translation) walltime(cores int) spec.Walltime {
 	said, unit := t.figure("walltime"), t.text("walltimeUnit")
 	base, longest := t.figure("baseWalltime"), t.longest()
 	measured := t.cpu(cores)
@@ -171,12 +171,12 @@ func (t *translation) walltime(cores int) generator.Walltime {
 		if base > 0 {
 			t.ignore("baseWalltime", "neither walltime nor cpuTime says to what it is to be added")
 		}
-		return generator.Walltime(roundUp(longest))
+		return spec.Walltime(roundUp(longest))
 	}
 	if wall += base; longest > 0 && wall > longest {
 		t.ignore("maxWalltime", "jobs take %.0f s by walltime, cpuTime and baseWalltime, and are not split by time", wall)
 	}
-	return generator.Walltime(roundUp(wall))
+	return spec.Walltime(roundUp(wall))
 }
 
 // cpu is how many seconds the events of a job take on its cores at the slowest queue; 0 = not known.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -73,17 +74,17 @@ func newTaskParameters(v any) (given map[string]any, err error) {
 }
 
 // changesOf makes changes of parameters; the error names every one that is wrong.
-func changesOf(given map[string]any, st *site.Site, spec *generator.Spec) (*generator.Changes, error) {
-	t := &translation{left: maps.Clone(given), site: st, spec: generator.Spec{Queues: spec.Queues}}
+func changesOf(given map[string]any, st *site.Site, s *spec.Spec) (*spec.Changes, error) {
+	t := &translation{left: maps.Clone(given), site: st, spec: spec.Spec{Queues: s.Queues}}
 	said := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return given[name] != nil })
 	}
-	c := &generator.Changes{}
+	c := &spec.Changes{}
 	if said("site", "includedSite", "excludedSite") { // before walltime, which they bound
 		t.places()
 		c.Queues = &t.spec.Queues
 	}
-	cores := max(spec.Requirements.Cores, 1)
+	cores := max(s.Requirements.Cores, 1)
 	if said("coreCount") {
 		cores = max(int(t.whole("coreCount", 0)), 1)
 		c.Cores = &cores
@@ -109,7 +110,7 @@ func changesOf(given map[string]any, st *site.Site, spec *generator.Spec) (*gene
 		}
 	}
 	if len(t.faults) > 0 {
-		return nil, fmt.Errorf("%w: new_parameters: %s", generator.ErrInvalid, strings.Join(t.faults, "; "))
+		return nil, fmt.Errorf("%w: new_parameters: %s", spec.ErrInvalid, strings.Join(t.faults, "; "))
 	}
 	return c, nil
 }

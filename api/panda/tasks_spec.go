@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -23,7 +23,7 @@ type Ignored struct {
 
 // translation is what PanDA's task parameters come to. Each is read once; those that nobody read are ignored.
 type translation struct {
-	spec    generator.Spec
+	spec    spec.Spec
 	ignored []Ignored
 	faults  []string // "name: what is wrong"
 
@@ -39,16 +39,16 @@ type translation struct {
 }
 
 // taskTexts are the parameters that become attributes of the task as they are.
-var taskTexts = map[string]func(*generator.Spec) *string{
-	"taskName":        func(s *generator.Spec) *string { return &s.Name },
-	"userName":        func(s *generator.Spec) *string { return &s.User },
-	"vo":              func(s *generator.Spec) *string { return &s.VO },
-	"prodSourceLabel": func(s *generator.Spec) *string { return &s.Label },
-	"processingType":  func(s *generator.Spec) *string { return &s.ProcessingType },
-	"workingGroup":    func(s *generator.Spec) *string { return &s.WorkingGroup },
-	"campaign":        func(s *generator.Spec) *string { return &s.Campaign },
-	"transPath":       func(s *generator.Spec) *string { return &s.Transformation },
-	"gshare":          func(s *generator.Spec) *string { return &s.Share },
+var taskTexts = map[string]func(*spec.Spec) *string{
+	"taskName":        func(s *spec.Spec) *string { return &s.Name },
+	"userName":        func(s *spec.Spec) *string { return &s.User },
+	"vo":              func(s *spec.Spec) *string { return &s.VO },
+	"prodSourceLabel": func(s *spec.Spec) *string { return &s.Label },
+	"processingType":  func(s *spec.Spec) *string { return &s.ProcessingType },
+	"workingGroup":    func(s *spec.Spec) *string { return &s.WorkingGroup },
+	"campaign":        func(s *spec.Spec) *string { return &s.Campaign },
+	"transPath":       func(s *spec.Spec) *string { return &s.Transformation },
+	"gshare":          func(s *spec.Spec) *string { return &s.Share },
 }
 
 // paramOf is what a field of a Spec is called in task parameters, for faults; a longer field has the name of the
@@ -109,7 +109,7 @@ const (
 )
 
 // translate makes a Spec of task parameters, for the site in force. The error names every parameter that is wrong.
-func translate(given map[string]any, st *site.Site) (generator.Spec, []Ignored, error) {
+func translate(given map[string]any, st *site.Site) (spec.Spec, []Ignored, error) {
 	t := &translation{left: maps.Clone(given), site: st}
 	for _, name := range slices.Sorted(maps.Keys(taskTexts)) {
 		*taskTexts[name](&t.spec) = t.text(name)
@@ -139,14 +139,14 @@ func translate(given map[string]any, st *site.Site) (generator.Spec, []Ignored, 
 		t.check()
 	}
 	if len(t.faults) > 0 {
-		return generator.Spec{}, nil, errors.New(strings.Join(t.faults, "; "))
+		return spec.Spec{}, nil, errors.New(strings.Join(t.faults, "; "))
 	}
 	return t.spec, t.ignored, nil
 }
 
 // check has the Spec checked, and calls what is wrong by the names that the caller knows.
 func (t *translation) check() {
-	var faults generator.Faults
+	var faults spec.Faults
 	errors.As(t.spec.Check(), &faults)
 	for _, f := range faults {
 		field := f.Field

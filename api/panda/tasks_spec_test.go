@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -72,13 +72,13 @@ func TestTranslate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spec, ignored, err := translate(given, st)
+			s, ignored, err := translate(given, st)
 			if got.Ignored = ignored; err != nil {
 				got.Error = err.Error()
-			} else if err := spec.Check(); err != nil {
+			} else if err := s.Check(); err != nil {
 				t.Errorf("translated, but %v", err)
 			} else {
-				raw := asJSON(t, spec)
+				raw := asJSON(t, s)
 				got.Spec = &raw
 			}
 			if *rewrite {
@@ -141,14 +141,14 @@ func TestTranslateNamesEverything(t *testing.T) {
 		for name, v := range rapid.MapOfN(rapid.SampledFrom(names), odd, 0, 8).Draw(t, "given") {
 			given[name] = v
 		}
-		spec, ignored, err := translate(given, st)
+		s, ignored, err := translate(given, st)
 		if err != nil {
-			if spec.Name != "" || ignored != nil {
-				t.Fatalf("refused, but %+v", spec)
+			if s.Name != "" || ignored != nil {
+				t.Fatalf("refused, but %+v", s)
 			}
 			return
 		}
-		if err := spec.Check(); err != nil {
+		if err := s.Check(); err != nil {
 			t.Fatalf("%v: %v", given, err)
 		}
 		for _, one := range ignored {
@@ -231,7 +231,7 @@ func TestMaxWalltime(t *testing.T) {
 	const open = "shares: [{name: A}]\nqueues: [{name: SHORT, walltime: 1h}, {name: OPEN}]\n"
 	for _, c := range []struct {
 		site, more string
-		want       generator.Walltime
+		want       spec.Walltime
 		fault      string
 	}{
 		{bounded, `"maxWalltime": 3600`, 96 * 3600, ""},
@@ -242,7 +242,7 @@ func TestMaxWalltime(t *testing.T) {
 		{bounded, `"maxWalltime": 3600, "walltime": 60`, 60, ""},
 		{bounded, `"maxWalltime": 3600, "useScout": true`, 96 * 3600, ""},
 		{open, `"maxWalltime": 3600`, 3600 * 3600, ""},
-		{open, `"maxWalltime": 90000`, generator.MaxWalltime, ""},
+		{open, `"maxWalltime": 90000`, spec.MaxWalltime, ""},
 		{open, `"walltime": 1e9`, 0, "walltime: "},
 		{open, `"cpuTime": 1e12, "nEventsPerJob": 10`, 0, "cpuTime: "},
 	} {
@@ -250,18 +250,18 @@ func TestMaxWalltime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, _, err := translate(given, siteOf(t, c.site))
-		if (err == nil) != (c.fault == "") || err != nil && !strings.HasPrefix(err.Error(), c.fault) || spec.Requirements.Walltime != c.want {
-			t.Errorf("%s: walltime %v, want %v; %v", c.more, spec.Requirements.Walltime, c.want, err)
+		s, _, err := translate(given, siteOf(t, c.site))
+		if (err == nil) != (c.fault == "") || err != nil && !strings.HasPrefix(err.Error(), c.fault) || s.Requirements.Walltime != c.want {
+			t.Errorf("%s: walltime %v, want %v; %v", c.more, s.Requirements.Walltime, c.want, err)
 		}
 	}
-	spec := &generator.Spec{Queues: []string{"SHORT"}}
-	for more, want := range map[string]generator.Walltime{`{"maxWalltime": 3600}`: 3600, `{"maxWalltime": 3600, "site": "LONG"}`: 96 * 3600} {
+	s := &spec.Spec{Queues: []string{"SHORT"}}
+	for more, want := range map[string]spec.Walltime{`{"maxWalltime": 3600}`: 3600, `{"maxWalltime": 3600, "site": "LONG"}`: 96 * 3600} {
 		given, err := parseJSON([]byte(more))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if changes, err := changesOf(given, siteOf(t, bounded), spec); err != nil || *changes.Walltime != want {
+		if changes, err := changesOf(given, siteOf(t, bounded), s); err != nil || *changes.Walltime != want {
 			t.Errorf("retry with %s: %v %v", more, *changes.Walltime, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // submitted is what is kept of a submission beside the Spec that was made of it.
@@ -52,7 +53,7 @@ type paramFaults struct{ error }
 // cannotBe is true for faults of the parameters themselves.
 func cannotBe(err error) bool {
 	var faults paramFaults
-	return errors.As(err, &faults) || errors.Is(err, generator.ErrInvalid) || errors.Is(err, generator.ErrUntagged)
+	return errors.As(err, &faults) || errors.Is(err, spec.ErrInvalid) || errors.Is(err, generator.ErrUntagged)
 }
 
 // makeTask stores a task.
@@ -73,7 +74,7 @@ func (s *server) makeTask(ctx context.Context, given args, parent int64, key str
 		asked = maps.Clone(asked)
 		asked["userName"] = "anonymous" // as in PanDA, panda-client leaves it to the server; nobody has a name at an open listener
 	}
-	spec, ignored, err := translate(asked, st)
+	task, ignored, err := translate(asked, st)
 	if err != nil {
 		return generator.Task{}, nil, paramFaults{err}
 	}
@@ -87,7 +88,7 @@ func (s *server) makeTask(ctx context.Context, given args, parent int64, key str
 	if err != nil {
 		return generator.Task{}, nil, err
 	}
-	t, err := s.Steering.Submit(ctx, generator.SubmitRequest{Spec: spec, Parameters: kept, IdempotencyKey: key})
+	t, err := s.Steering.Submit(ctx, generator.SubmitRequest{Spec: task, Parameters: kept, IdempotencyKey: key})
 	return t, ignored, err
 }
 

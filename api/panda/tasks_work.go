@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // nScouts is how many scouts PanDA makes of a task.
@@ -36,14 +36,14 @@ func (t *translation) work() {
 		if nFiles > 0 && nFiles < int64(len(files)) {
 			files = files[:nFiles]
 		}
-		t.spec.Inputs, t.spec.PerJob = generator.Named(files...), max(filesPerJob, 1)
+		t.spec.Inputs, t.spec.PerJob = spec.Named(files...), max(filesPerJob, 1)
 		for name, n := range map[string]int64{"nEvents": events, "nEventsPerJob": eventsPerJob} {
 			if n > 0 {
 				t.ignore(name, "how many events are in a file is not known here: files are split by nFilesPerJob")
 			}
 		}
 	case events > 0:
-		t.spec.Events = &generator.Events{Total: events, PerJob: eventsPerJob}
+		t.spec.Events = &spec.Events{Total: events, PerJob: eventsPerJob}
 		cpu, _ := toNumber(t.left["cpuTime"])
 		switch t.fits = eventsPerJob == 0 && absent(t.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
 		case t.fits: // needs says how

@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -97,7 +98,7 @@ func (w *world) tick(ctx context.Context, step func(context.Context) (int, error
 // submit makes a task of n jobs.
 func (w *world) submit(n int64, attempts int, command ...string) generator.Task {
 	w.t.Helper()
-	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: generator.Spec{Name: "sim", User: "alice",
+	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: spec.Spec{Name: "sim", User: "alice",
 		Label: "managed", ProcessingType: "simul", WorkingGroup: "AP_HIGG", Share: "Prod", Count: n, MaxAttempts: attempts, Command: command,
 		Env: map[string]string{"COLOUR": "dark red"}}})
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 	"github.com/divvyhq/divvy/cmd/divvy/work"
+	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
-	"github.com/divvyhq/divvy/generator"
 )
 
 // writeFile writes a file for a command line and returns its path.
@@ -56,7 +56,7 @@ command: ["echo", "{{.Input}}"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs, err := generator.ParseSpecs(file, src)
+	specs, err := spec.ParseSpecs(file, src)
 	if err != nil {
 		t.Fatal(err)
 	}

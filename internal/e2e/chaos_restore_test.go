@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -218,7 +218,7 @@ func (r *restoring) serve(t *testing.T, dsn string) *daemon {
 func (r *restoring) submit(t *testing.T, d *daemon, n int64) int64 {
 	t.Helper()
 	task, err := d.client.Submit(t.Context(), client.TaskSpec{Name: "t", User: "ann", Share: "Prod/MC", Count: n, Command: []string{"job"},
-		Requirements: generator.Requirements{Cores: 1}}, fmt.Sprint(n))
+		Requirements: spec.Requirements{Cores: 1}}, fmt.Sprint(n))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -33,15 +34,15 @@ type groupWorld struct {
 	task int64
 }
 
-func newGroupWorld(t *testing.T, spec generator.Spec) *groupWorld {
+func newGroupWorld(t *testing.T, written spec.Spec) *groupWorld {
 	w := &groupWorld{t: t, dir: t.TempDir()}
 	w.c = serve(t, pgtest.DSN(t), "--lease-first", "6s", "--lease-ttl", "6s", "--lease-renew", "2s").client
 	apply(t, w.c, groups)
 	w.task = submit(t, w.c, "A", 0, func(s *client.TaskSpec) {
-		spec.Name, spec.User, spec.Share = "groups", "alice", "A"
-		spec.Command = []string{"sh", "-c", `n=$(echo "$1" | tr / -); echo "$DIVVY_CLAIM_POOL_NODE $DIVVY_CLAIM_POOL_DEVICES" > "$0/on-$n"
+		written.Name, written.User, written.Share = "groups", "alice", "A"
+		written.Command = []string{"sh", "-c", `n=$(echo "$1" | tr / -); echo "$DIVVY_CLAIM_POOL_NODE $DIVVY_CLAIM_POOL_DEVICES" > "$0/on-$n"
 			while [ -e "$0" ] && [ ! -e "$0/end-$n" ]; do sleep 0.3; done; code=$(cat "$0/end-$n"); rm "$0/end-$n"; exit $code`, w.dir, "{{.Input}}"}
-		*s = spec
+		*s = written
 	}).ID
 	return w
 }
@@ -115,12 +116,12 @@ func (w *groupWorld) reach(what string, units int64, want map[string]string) {
 // G1: 24 jobs hold 9 claims and 18 units, where one claim a job would need 84.
 func TestG1WithPilots(t *testing.T) {
 	t.Parallel()
-	w := newGroupWorld(t, generator.Spec{Replicas: 2,
-		Groups: []generator.Group{{Name: "sgx", Replicas: 2, Members: []generator.Member{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2}},
-			Sharing: []generator.Sharing{{Template: "pool", Scope: "per_replica"}}}},
-		Roles:   []generator.Member{{Role: "metrics", Count: 2, Sharing: []generator.Sharing{{Template: "metrics-gpu", Scope: "all"}}}},
-		Sharing: []generator.Sharing{{Template: "res1", Scope: "all"}, {Template: "res2", Scope: "per_replica"}},
-		ClaimTemplates: []generator.ClaimTemplate{{Name: "pool", Node: true, Resources: map[string]int64{"gpu": 4}},
+	w := newGroupWorld(t, spec.Spec{Replicas: 2,
+		Groups: []spec.Group{{Name: "sgx", Replicas: 2, Members: []spec.Member{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2}},
+			Sharing: []spec.Sharing{{Template: "pool", Scope: "per_replica"}}}},
+		Roles:   []spec.Member{{Role: "metrics", Count: 2, Sharing: []spec.Sharing{{Template: "metrics-gpu", Scope: "all"}}}},
+		Sharing: []spec.Sharing{{Template: "res1", Scope: "all"}, {Template: "res2", Scope: "per_replica"}},
+		ClaimTemplates: []spec.ClaimTemplate{{Name: "pool", Node: true, Resources: map[string]int64{"gpu": 4}},
 			{Name: "metrics-gpu", Resources: map[string]int64{"gpu": 1}},
 			{Name: "res1", Resources: map[string]int64{"licence": 1}}, {Name: "res2", Resources: map[string]int64{"licence": 1}}}})
 	w.pilot("n1", 24, 0) // room for all: they may be bound wherever they come first
@@ -157,10 +158,10 @@ func replica(n int) (jobs []string) {
 // node dies.
 func TestG3G6G7G8WithPilots(t *testing.T) {
 	t.Parallel()
-	w := newGroupWorld(t, generator.Spec{
-		Groups: []generator.Group{{Name: "g", Replicas: 3, Members: []generator.Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
-			Sharing: []generator.Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}},
-		ClaimTemplates: []generator.ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}, Resources: map[string]int64{"gpu": 4}}}})
+	w := newGroupWorld(t, spec.Spec{
+		Groups: []spec.Group{{Name: "g", Replicas: 3, Members: []spec.Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
+			Sharing: []spec.Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}},
+		ClaimTemplates: []spec.ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}, Resources: map[string]int64{"gpu": 4}}}})
 	key := func(n int) string { return fmt.Sprintf("0/g/%d/pool(pre,train)", n) }
 	all := func(state string, ns ...int) map[string]string {
 		m := map[string]string{}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -26,11 +26,11 @@ func apply(t testing.TB, c *client.Client, yaml string) {
 // submit makes a task for a share.
 func submit(t testing.TB, c *client.Client, share string, count int64, change func(*client.TaskSpec)) client.Task {
 	t.Helper()
-	spec := client.TaskSpec{Name: "of " + share, User: "alice", Share: share, Count: count, Command: []string{"true"}}
+	s := client.TaskSpec{Name: "of " + share, User: "alice", Share: share, Count: count, Command: []string{"true"}}
 	if change != nil {
-		change(&spec)
+		change(&s)
 	}
-	task, err := c.Submit(t.Context(), spec, "")
+	task, err := c.Submit(t.Context(), s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestP8(t *testing.T) {
 	for _, leaf := range []string{"Prod/MC", "Prod/Rep", "Prod/Val", "Ana/User", "Ana/Grp", "Test"} {
 		submit(t, c, leaf, 400, func(s *client.TaskSpec) {
 			if leaf == "Prod/Val" {
-				s.Requirements = generator.Requirements{Labels: map[string]string{"val": "yes"}}
+				s.Requirements = spec.Requirements{Labels: map[string]string{"val": "yes"}}
 			}
 		})
 		ready[leaf] = 400

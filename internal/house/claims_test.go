@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -89,7 +89,7 @@ func TestExampleFiles(t *testing.T) {
 		if filepath.Base(file) == "site.yml" {
 			_, err = site.Parse(file, text)
 		} else {
-			_, err = generator.ParseSpecs(file, text)
+			_, err = spec.ParseSpecs(file, text)
 		}
 		if err != nil {
 			t.Error(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/tagging"
@@ -21,8 +21,8 @@ func TestFilesPage(t *testing.T) {
 			named[word] = true
 		}
 	}
-	for _, of := range []any{shares.Plan{}, shares.Reclaim{}, shares.Aging{}, shares.Window{}, generator.Spec{}, generator.Requirements{}, generator.Events{},
-		generator.Group{}, generator.Member{}, generator.Sharing{}, generator.ClaimTemplate{}, generator.Need{}} {
+	for _, of := range []any{shares.Plan{}, shares.Reclaim{}, shares.Aging{}, shares.Window{}, spec.Spec{}, spec.Requirements{}, spec.Events{},
+		spec.Group{}, spec.Member{}, spec.Sharing{}, spec.ClaimTemplate{}, spec.Need{}} {
 		for f := range reflect.TypeOf(of).Fields() {
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); !named[key] {
 				t.Errorf("%T: the page does not name %s", of, key)
@@ -42,7 +42,7 @@ func TestFilesPage(t *testing.T) {
 		t.Error(err)
 	}
 	for _, task := range examples[1:] {
-		if _, err := generator.ParseSpecs("tasks.yml", []byte(task[1])); err != nil {
+		if _, err := spec.ParseSpecs("tasks.yml", []byte(task[1])); err != nil {
 			t.Error(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 func TestDaySizes(t *testing.T) {
@@ -54,9 +55,9 @@ func TestDayNotes(t *testing.T) {
 func TestDayCoverage(t *testing.T) {
 	ctx := context.Background()
 	s := loaded(t)
-	spec := work(s.leaves[0].path, shapes[0], 0)
-	spec.Count, spec.Events = 0, &generator.Events{Total: 950, PerJob: dayEvents}
-	task, err := s.gen.Submit(ctx, generator.SubmitRequest{Spec: spec})
+	of := work(s.leaves[0].path, shapes[0], 0)
+	of.Count, of.Events = 0, &spec.Events{Total: 950, PerJob: dayEvents}
+	task, err := s.gen.Submit(ctx, generator.SubmitRequest{Spec: of})
 	if err != nil {
 		t.Fatal(err)
 	}

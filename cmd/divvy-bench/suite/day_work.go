@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // dayEvents is what one job of the day works on.
@@ -14,11 +14,11 @@ const dayEvents = 100
 
 // dayShapes are what the jobs of the day need: a queue of either kind, any, or twice the memory. Each fits half of the queues
 // or more: a share can have what is its own, whichever of its jobs are left.
-var dayShapes = []generator.Spec{
+var dayShapes = []spec.Spec{
 	{},
 	{Queues: []string{"os=el8"}},
 	{Queues: []string{"os=el9"}},
-	{Requirements: generator.Requirements{MemoryMB: 2 * baseMB}},
+	{Requirements: spec.Requirements{MemoryMB: 2 * baseMB}},
 }
 
 // Of ten shares eight always have work. One runs out of it after about half of the day, one has some in bursts: small ones,
@@ -68,12 +68,12 @@ func (r *dayRun) submitWork(ctx context.Context, name string, jobs float64, mean
 		}
 		for shape, of := range dayShapes {
 			n := int64(l.part*jobs)/int64(len(dayShapes)) + 1
-			spec := work(l.path, of, 0)
-			spec.Name, spec.User = fmt.Sprintf("%s-%s-%d", name, l.path, shape), fmt.Sprint("user-", i)
-			spec.Count, spec.Events = 0, &generator.Events{Total: n*dayEvents - int64(i%dayEvents), PerJob: dayEvents}
-			spec.MaxAttempts = 3
+			s := work(l.path, of, 0)
+			s.Name, s.User = fmt.Sprintf("%s-%s-%d", name, l.path, shape), fmt.Sprint("user-", i)
+			s.Count, s.Events = 0, &spec.Events{Total: n*dayEvents - int64(i%dayEvents), PerJob: dayEvents}
+			s.MaxAttempts = 3
 			group.Go(func() error {
-				_, err := r.client.Submit(ctx, spec, spec.Name)
+				_, err := r.client.Submit(ctx, s, s.Name)
 				return err
 			})
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -68,11 +68,11 @@ func (p plan) queue(i int) string { return fmt.Sprintf("q%02d", i%p.queues) }
 func queueName(i int) string { return basePlan.queue(i) }
 
 // shapes are the requirements in the data set: anywhere, by label, by a glob over names, and with more memory.
-var shapes = []generator.Spec{
+var shapes = []spec.Spec{
 	{},
 	{Queues: []string{"os=el9"}},
 	{Queues: []string{"q0*"}},
-	{Requirements: generator.Requirements{MemoryMB: 2 * baseMB}},
+	{Requirements: spec.Requirements{MemoryMB: 2 * baseMB}},
 }
 
 const nShapes = 4
@@ -121,13 +121,13 @@ func divide(n int, among []leaf) []int {
 }
 
 // work is a task of the data set.
-func work(share string, spec generator.Spec, n int) generator.Spec {
-	if spec.Requirements.MemoryMB == 0 {
-		spec.Requirements.MemoryMB = baseMB
+func work(share string, s spec.Spec, n int) spec.Spec {
+	if s.Requirements.MemoryMB == 0 {
+		s.Requirements.MemoryMB = baseMB
 	}
-	spec.Name, spec.User, spec.Share = "bench-"+share, "bench", share
-	spec.Command = []string{"/bin/simulate", "--seed", "{{.Index}}", "--events", "1000", "--output", "out.{{.Index}}.root"}
-	spec.Env = map[string]string{"FRONTIER": "http://frontier.example:8000/conditions"}
-	spec.Count = int64(n)
-	return spec
+	s.Name, s.User, s.Share = "bench-"+share, "bench", share
+	s.Command = []string{"/bin/simulate", "--seed", "{{.Index}}", "--events", "1000", "--output", "out.{{.Index}}.root"}
+	s.Env = map[string]string{"FRONTIER": "http://frontier.example:8000/conditions"}
+	s.Count = int64(n)
+	return s
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -25,7 +26,7 @@ import (
 
 // openDaemon starts a daemon with two pilots of two slots each and a task, or one that keeps them busy for longer than a test
 // takes.
-func openDaemon(t *testing.T, work ...generator.Spec) (*Daemon, *client.Client, generator.Task) {
+func openDaemon(t *testing.T, work ...spec.Spec) (*Daemon, *client.Client, generator.Task) {
 	t.Helper()
 	d, cl := startDaemon(t, func(c *config.Config) { c.Lease.Renew = time.Second }) // pilots soon hear that a job is not wanted
 	ctx, leave := context.WithCancel(context.Background())
@@ -42,12 +43,12 @@ func openDaemon(t *testing.T, work ...generator.Spec) (*Daemon, *client.Client, 
 			<-gone
 		}
 	})
-	spec := servetest.Hello(200)
-	spec.Command = []string{"sh", "-c", "echo piece {{.Index}}; sleep 0.7"}
+	s := servetest.Hello(200)
+	s.Command = []string{"sh", "-c", "echo piece {{.Index}}; sleep 0.7"}
 	if len(work) > 0 {
-		spec = work[0]
+		s = work[0]
 	}
-	task, err := cl.Submit(t.Context(), spec, "")
+	task, err := cl.Submit(t.Context(), s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +174,9 @@ func TestBrowserScreenshots(t *testing.T) {
 	}
 	d, cl, _ := openDaemon(t)
 	for _, share := range []string{"Production/Rep", "Production/Val", "Test"} {
-		spec := servetest.Hello(60)
-		spec.Share, spec.Command = share, []string{"sh", "-c", "sleep 2"}
-		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
+		task := servetest.Hello(60)
+		task.Share, task.Command = share, []string{"sh", "-c", "sleep 2"}
+		if _, err := cl.Submit(t.Context(), task, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/jackc/pgx/v5"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/pilot"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
@@ -26,10 +26,10 @@ import (
 const mark = "S3CRET"
 
 // secretive is a task with a secret in each place that may hold one. Its jobs fail.
-func secretive() generator.Spec {
+func secretive() spec.Spec {
 	s := servetest.Hello(0)
 	s.Name, s.MaxAttempts = "secretive", 2
-	s.Inputs = generator.Named("https://ann:"+mark+"input@store.example/f?token="+mark+"query", "root://store.example//f?authz="+mark+"authz")
+	s.Inputs = spec.Named("https://ann:"+mark+"input@store.example/f?token="+mark+"query", "root://store.example//f?authz="+mark+"authz")
 	s.Command = []string{"sh", "-c", "echo " + mark + "out; echo " + mark + "err >&2; exit 3", mark + "argument"}
 	s.Env = map[string]string{"API_KEY": mark + "env", "DSN": "postgres://u:" + mark + "dsn@db/x", "INPUT": "{{.Input}} " + mark + "template"}
 	return s

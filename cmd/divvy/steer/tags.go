@@ -14,7 +14,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 	"github.com/divvyhq/divvy/cmd/divvy/work"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -39,7 +39,7 @@ and jobs are counted by the share that they had and the one that they would get.
 			if err != nil {
 				return err
 			}
-			specs, err := generator.ParseSpecs(name, src)
+			specs, err := spec.ParseSpecs(name, src)
 			if err != nil {
 				if _, no := site.Parse(name, src); no == nil {
 					return fail.Hintf(fmt.Errorf("%s is a site file, not one of tasks", name), "Its rules are rehearsed on past tasks: divvy tags test --since 7d -f %s", file)
@@ -57,7 +57,7 @@ and jobs are counted by the share that they had and the one that they would get.
 	return group
 }
 
-func tagsTest(ctx context.Context, c *cli.CLI, cl *client.Client, specs []generator.Spec) error {
+func tagsTest(ctx context.Context, c *cli.CLI, cl *client.Client, specs []spec.Spec) error {
 	results := make([]client.TagTest, len(specs))
 	for i, s := range specs {
 		var err error

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/golden"
 )
 
@@ -22,8 +23,8 @@ func TestTablesWithAges(t *testing.T) {
 	task := client.Task{ID: 7, Name: "mc-evgen", User: "alice", Share: "Production/MC", State: "running", Priority: 900, MaxAttempts: 3, Pieces: 1000,
 		Jobs:       generator.JobCounts{Total: 1000, Ready: 500, Leased: 100, Finished: 398, Failed: 2},
 		Attributes: map[string]string{"label": "managed", "user": "alice"}, SiteVersion: 3, CreatedAt: ago(26 * time.Hour), StartedAt: at(90 * time.Minute),
-		Spec: &generator.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"}, Resources: map[string]int64{"maya": 1, "table:orders": 2}, SharingID: "film",
-			Requirements: generator.Requirements{Cores: 8, MemoryMB: 16000, Walltime: 7200, Labels: map[string]string{"os": "el9"}}}}
+		Spec: &spec.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"}, Resources: map[string]int64{"maya": 1, "table:orders": 2}, SharingID: "film",
+			Requirements: spec.Requirements{Cores: 8, MemoryMB: 16000, Walltime: 7200, Labels: map[string]string{"os": "el9"}}}}
 	foreign := task
 	foreign.Parameters = []byte(`{"panda":{"taskName":"mc-evgen"},"ignored":[{"parameter":"nGBPerJob","reason":"jobs are not split by size"},{"parameter":"reqID","reason":"not used here"}]}`)
 	waiting := client.Task{ID: 8, Name: "held", User: "bob", State: "waiting", Reason: "no rule matches", MaxAttempts: 3, CreatedAt: ago(5 * time.Second)}

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // acting is a command that says something to tasks: to those whose ids it is given, or to all that its flags choose.
@@ -179,7 +180,7 @@ func retryFlags(cmd *cobra.Command, a *acting) {
 		flag("priority", func() { with.Priority = &priority })
 		var err error
 		flag("walltime", func() {
-			var w generator.Walltime
+			var w spec.Walltime
 			err = w.UnmarshalText([]byte(walltime))
 			with.Walltime = &w
 		})

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Bounds of one request of many tasks: how many, and about how many bytes.
@@ -21,14 +21,14 @@ func numbered(key string, i int) string { return fmt.Sprintf("%s-%d", key, i+1) 
 
 // document is a task of a file; at is its place there.
 type document struct {
-	generator.Spec
+	spec.Spec
 	at int
 }
 
 // batches submits the specs in this order: those whose inputs are in a file, and those that name others of the file, one by
 // one, the others many at a time. It returns the tasks that there are, also when it ends early: with the first that cannot be,
 // after those of its batch that can.
-func (s *submission) batches(ctx context.Context, specs []generator.Spec, order []int) (tasks []client.Task, err error) {
+func (s *submission) batches(ctx context.Context, specs []spec.Spec, order []int) (tasks []client.Task, err error) {
 	docs := make([]document, len(order))
 	for i, at := range order {
 		docs[i] = document{specs[at], at}

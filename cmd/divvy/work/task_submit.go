@@ -20,7 +20,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // taskSubmitCommand submits every document of a file.
@@ -44,7 +44,7 @@ goes on where it stopped; nothing is submitted twice.`,
 		if err != nil {
 			return err
 		}
-		specs, err := generator.ParseSpecs(name, src)
+		specs, err := spec.ParseSpecs(name, src)
 		if err != nil {
 			return err
 		}
@@ -72,16 +72,16 @@ type submission struct {
 	folder string // where inputs_file is looked for
 }
 
-func (s *submission) all(ctx context.Context, file string, specs []generator.Spec) error {
-	for _, spec := range specs { // a file that cannot be is found before anything is submitted
-		if spec.InputsFile == "" {
+func (s *submission) all(ctx context.Context, file string, specs []spec.Spec) error {
+	for _, task := range specs { // a file that cannot be is found before anything is submitted
+		if task.InputsFile == "" {
 			continue
 		}
-		if err := readable(s.inputs(spec)); err != nil {
-			return fmt.Errorf("task %s: inputs_file: %w", spec.Name, err)
+		if err := readable(s.inputs(task)); err != nil {
+			return fmt.Errorf("task %s: inputs_file: %w", task.Name, err)
 		}
 	}
-	order, err := generator.Order(specs)
+	order, err := spec.Order(specs)
 	if err != nil {
 		return err
 	}
@@ -124,23 +124,23 @@ func (s *submission) goOn(err error, file string) error {
 	return fail.Hintf(err, "%s", next)
 }
 
-func (s *submission) one(ctx context.Context, spec generator.Spec, key string) (client.Task, error) {
-	t, err := s.submitOne(ctx, ServerSpec(spec), key)
-	if err != nil || spec.InputsFile == "" || t.State != "submitting" {
+func (s *submission) one(ctx context.Context, task spec.Spec, key string) (client.Task, error) {
+	t, err := s.submitOne(ctx, ServerSpec(task), key)
+	if err != nil || task.InputsFile == "" || t.State != "submitting" {
 		return t, err
 	}
-	if err := s.stream(ctx, t.ID, s.inputs(spec)); err != nil {
+	if err := s.stream(ctx, t.ID, s.inputs(task)); err != nil {
 		return t, err
 	}
 	return s.cl.Commit(ctx, t.ID)
 }
 
 // submitOne submits a task, by the request for many where it may be refused as one that cannot run.
-func (s *submission) submitOne(ctx context.Context, spec generator.Spec, key string) (t client.Task, err error) {
+func (s *submission) submitOne(ctx context.Context, task spec.Spec, key string) (t client.Task, err error) {
 	if !s.strict {
-		return s.cl.Submit(ctx, spec, key)
+		return s.cl.Submit(ctx, task, key)
 	}
-	all, err := s.cl.SubmitMany(ctx, []client.KeyedTask{{Key: key, Task: spec, Strict: true}})
+	all, err := s.cl.SubmitMany(ctx, []client.KeyedTask{{Key: key, Task: task, Strict: true}})
 	switch {
 	case err != nil:
 		return t, err
@@ -153,18 +153,18 @@ func (s *submission) submitOne(ctx context.Context, spec generator.Spec, key str
 }
 
 // ServerSpec is the spec as the server takes it: it reads no files of the client.
-func ServerSpec(spec generator.Spec) generator.Spec {
-	if spec.InputsFile != "" {
-		spec.InputsFile, spec.InputsStreamed = "", true
+func ServerSpec(s spec.Spec) spec.Spec {
+	if s.InputsFile != "" {
+		s.InputsFile, s.InputsStreamed = "", true
 	}
-	return spec
+	return s
 }
 
-func (s *submission) inputs(spec generator.Spec) string {
-	if filepath.IsAbs(spec.InputsFile) {
-		return spec.InputsFile
+func (s *submission) inputs(task spec.Spec) string {
+	if filepath.IsAbs(task.InputsFile) {
+		return task.InputsFile
 	}
-	return filepath.Join(s.folder, spec.InputsFile)
+	return filepath.Join(s.folder, task.InputsFile)
 }
 
 // readable reads a file of inputs once, for what is wrong with it. Of a pipe that would be all there is.
@@ -178,7 +178,7 @@ func readable(file string) error {
 		return err
 	}
 	defer f.Close()
-	n, err := generator.EncodeInputs(io.Discard, f, generator.FormatOf(file), 0)
+	n, err := spec.EncodeInputs(io.Discard, f, spec.FormatOf(file), 0)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", file, err)
@@ -202,7 +202,7 @@ func (s *submission) stream(ctx context.Context, task int64, file string) error 
 	read := &countingReader{r: f}
 	done := progressOf(s.CLI, fmt.Sprintf("inputs of task %d", task), st.Size(), read)
 	defer done()
-	n, err := s.cl.SendFile(ctx, task, client.InputsFile{Reader: read, Format: generator.FormatOf(file)}, nil)
+	n, err := s.cl.SendFile(ctx, task, client.InputsFile{Reader: read, Format: spec.FormatOf(file)}, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %d inputs are stored: %w", file, n, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	gates "github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 func TestQuoted(t *testing.T) {
@@ -80,20 +81,20 @@ func TestPatchOfChanges(t *testing.T) {
 
 // Documents go in order, those with files of their own alone, in requests of bounded size.
 func TestTasksOfOneRequest(t *testing.T) {
-	plain, file := generator.Spec{Name: "a"}, generator.Spec{Name: "b", InputsFile: "f"}
-	needs := generator.Spec{Name: "d", Needs: []generator.Need{{}}}
-	big := generator.Spec{Name: "c", Command: []string{string(make([]byte, batchBytes/3))}}
-	many := make([]generator.Spec, batchTasks+10)
+	plain, file := spec.Spec{Name: "a"}, spec.Spec{Name: "b", InputsFile: "f"}
+	needs := spec.Spec{Name: "d", Needs: []spec.Need{{}}}
+	big := spec.Spec{Name: "c", Command: []string{string(make([]byte, batchBytes/3))}}
+	many := make([]spec.Spec, batchTasks+10)
 	for _, c := range []struct {
-		specs []generator.Spec
+		specs []spec.Spec
 		want  int
 	}{
-		{[]generator.Spec{plain}, 0}, {[]generator.Spec{file, plain}, 0}, {[]generator.Spec{plain, plain, needs}, 2}, {[]generator.Spec{needs, plain, plain}, 0}, {[]generator.Spec{plain, plain, file}, 2},
-		{[]generator.Spec{plain, file, plain}, 0}, {many, batchTasks}, {[]generator.Spec{big, big, big}, 0},
+		{[]spec.Spec{plain}, 0}, {[]spec.Spec{file, plain}, 0}, {[]spec.Spec{plain, plain, needs}, 2}, {[]spec.Spec{needs, plain, plain}, 0}, {[]spec.Spec{plain, plain, file}, 2},
+		{[]spec.Spec{plain, file, plain}, 0}, {many, batchTasks}, {[]spec.Spec{big, big, big}, 0},
 	} {
 		docs := make([]document, len(c.specs))
-		for i, spec := range c.specs {
-			docs[i].Spec = spec
+		for i, s := range c.specs {
+			docs[i].Spec = s
 		}
 		if got := inOneRequest(docs); got != c.want {
 			t.Errorf("%d specs: %d, want %d", len(c.specs), got, c.want)
@@ -104,7 +105,7 @@ func TestTasksOfOneRequest(t *testing.T) {
 // A file of inputs that cannot be is refused before anything is submitted: there is no daemon here.
 func TestInputsFileIsReadFirst(t *testing.T) {
 	folder := t.TempDir()
-	specs := []generator.Spec{{Name: "fine", InputsFile: "fine.csv"}, {Name: "bad", InputsFile: "bad.csv"}}
+	specs := []spec.Spec{{Name: "fine", InputsFile: "fine.csv"}, {Name: "bad", InputsFile: "bad.csv"}}
 	for text, want := range map[string]string{"name,size\na,big\n": `bad.csv: line 2: size: "big" is not a whole number`, "name\n": "bad.csv: has no inputs"} {
 		for file, text := range map[string]string{"fine.csv": "name\na\n", "bad.csv": text} {
 			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
@@ -120,9 +121,9 @@ func TestInputsFileIsReadFirst(t *testing.T) {
 
 func TestSplitting(t *testing.T) {
 	for want, s := range map[string]client.TaskSpec{
-		"7 bytes a job": {Split: &generator.Split{By: "bytes", PerJob: 7}},
-		"by inputs, as large as fits each queue, 9 at most":                             {Split: &generator.Split{Fit: true, PerQueue: true, MaxPerJob: 9}},
-		"by events, as large as fits all queues, 5 at most while CPU time is not known": {Events: &generator.Events{Total: 8}, Split: &generator.Split{Fit: true, PerJob: 5}},
+		"7 bytes a job": {Split: &spec.Split{By: "bytes", PerJob: 7}},
+		"by inputs, as large as fits each queue, 9 at most":                             {Split: &spec.Split{Fit: true, PerQueue: true, MaxPerJob: 9}},
+		"by events, as large as fits all queues, 5 at most while CPU time is not known": {Events: &spec.Events{Total: 8}, Split: &spec.Split{Fit: true, PerJob: 5}},
 	} {
 		if got := splitting(&s); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"cmp"
@@ -21,11 +21,11 @@ import (
 // Limits of one task. They keep a slip of the keyboard from filling the disk, not people from working.
 const (
 	maxName        = 200        // letters of a name, a user or an attribute
-	maxPieces      = 10_000_000 // jobs of a task
-	maxInputs      = 50_000_000
+	MaxPieces      = 10_000_000 // jobs of a task
+	MaxInputs      = 50_000_000
 	maxInline      = 500_000 // inputs in a body, as the tag of Spec.Inputs says
-	maxInput       = 4096    // bytes of an input's name
-	maxPerJob      = 10_000
+	MaxInput       = 4096    // bytes of an input's name
+	MaxPerJob      = 10_000
 	maxEvents      = 1 << 50 // of an input or a task
 	maxEntries     = 200     // labels, variables, queues
 	maxArguments   = 1000
@@ -38,7 +38,7 @@ const (
 	maxBackoff     = 30 * 24 * 3600
 
 	defaultAttempts = 3 // of a job
-	maxPriority     = 1_000_000_000
+	MaxPriority     = 1_000_000_000
 )
 
 // MaxWalltime is the longest walltime that a task may ask for, in seconds.
@@ -54,13 +54,10 @@ func (s *Spec) Check() error {
 	c.groups(s)
 	c.needs(s)
 	c.deadline(s)
-	return c.faults.err()
+	return c.faults.Err()
 }
 
 type checker struct{ faults Faults }
-
-// maxFaults is how many faults of a task are told.
-const maxFaults = 100
 
 // full says that no more are told, so that nobody need look for them.
 func (c *checker) full() bool { return len(c.faults) >= maxFaults }
@@ -128,8 +125,8 @@ func (c *checker) identity(s *Spec) {
 	if len(s.Share) > 1000 {
 		c.addf("share", "has more than 1000 bytes")
 	}
-	if s.Priority > maxPriority || s.Priority < -maxPriority {
-		c.addf("priority", "%d is not in %d … %d", s.Priority, -maxPriority, maxPriority)
+	if s.Priority > MaxPriority || s.Priority < -MaxPriority {
+		c.addf("priority", "%d is not in %d … %d", s.Priority, -MaxPriority, MaxPriority)
 	}
 	c.labels("labels", s.Labels)
 	c.between("max_attempts", int64(s.MaxAttempts), 1, maxAttemptsCap)
@@ -210,7 +207,7 @@ func (c *checker) slot(field string, r Requirements) {
 }
 
 func (c *checker) command(s *Spec) {
-	if len(s.Command) == 0 && !s.grouped() { // else each role says what is missing
+	if len(s.Command) == 0 && !s.Grouped() { // else each role says what is missing
 		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
 	}
 	if len(s.Env) > maxEntries {
@@ -221,7 +218,7 @@ func (c *checker) command(s *Spec) {
 	switch {
 	case len(s.Command) > 0:
 		c.payload("command", p, s.envSize())
-	case s.grouped() && len(s.Env) > 0: // each role's command is checked beside it
+	case s.Grouped() && len(s.Env) > 0: // each role's command is checked beside it
 		p.Command = []string{"role"}
 		c.payload("env", p, s.envSize())
 	}
@@ -277,10 +274,10 @@ func (c *checker) work(s *Spec) {
 	}
 	const hint = "exactly one of count, inputs, inputs_file, events, matrix says how the work is split"
 	switch {
-	case len(given) == 0 && s.grouped() && !s.fed(), len(given) == 0 && s.fed() && !s.grouped():
+	case len(given) == 0 && s.Grouped() && !s.fed(), len(given) == 0 && s.fed() && !s.Grouped():
 	case s.fed():
 		c.hint("needs", fmt.Sprintf("has outputs, together with %s", append(given, "groups or roles")[0]), "the outputs are the inputs of this task")
-	case s.grouped():
+	case s.Grouped():
 		c.hint(given[0], "given together with groups or roles", "their replicas and counts say how many jobs the task has")
 	case len(given) == 0:
 		c.missing("nothing says how many jobs the task has", hint, slices.Concat(splits, []string{"groups", "roles"})...)
@@ -292,20 +289,20 @@ func (c *checker) work(s *Spec) {
 	if takesInputs := is[1] || is[2] || is[3] || s.fed(); s.PerJob != 0 && !takesInputs {
 		c.hint("per_job", "is for inputs only", "events have a per_job of their own")
 	}
-	c.between("per_job", s.PerJob, 1, maxPerJob)
+	c.between("per_job", s.PerJob, 1, MaxPerJob)
 	c.splitting(s)
 }
 
 func (c *checker) split(s *Spec) {
 	switch {
 	case s.Count != 0:
-		c.between("count", s.Count, 1, maxPieces)
+		c.between("count", s.Count, 1, MaxPieces)
 	case s.Events != nil:
 		c.events(*s.Events)
 	case len(s.Matrix) > 0:
 		c.matrix(s.Matrix)
-	case len(s.Inputs) > maxInputs:
-		c.addf("inputs", "has more than %d entries", maxInputs)
+	case len(s.Inputs) > MaxInputs:
+		c.addf("inputs", "has more than %d entries", MaxInputs)
 	default:
 		for i := range s.Inputs {
 			if err := s.Inputs[i].check(); err != nil {
@@ -320,8 +317,8 @@ func (c *checker) events(e Events) {
 	if e.Total < 1 {
 		c.addf("events.total", "%d is less than 1", e.Total)
 	}
-	if e.Total > 0 && e.PerJob > 0 && ceil(e.Total, e.PerJob) > maxPieces {
-		c.addf("events", "makes %d jobs, more than %d", ceil(e.Total, e.PerJob), maxPieces)
+	if e.Total > 0 && e.PerJob > 0 && Ceil(e.Total, e.PerJob) > MaxPieces {
+		c.addf("events", "makes %d jobs, more than %d", Ceil(e.Total, e.PerJob), MaxPieces)
 	}
 }
 
@@ -348,20 +345,20 @@ func (c *checker) matrix(axes []job.Axis) {
 		case len(a.Values) == 0:
 			c.addf(field, "has no values")
 		}
-		if pieces *= int64(max(len(a.Values), 1)); pieces > maxPieces {
-			c.addf("matrix", "makes more than %d jobs", maxPieces)
+		if pieces *= int64(max(len(a.Values), 1)); pieces > MaxPieces {
+			c.addf("matrix", "makes more than %d jobs", MaxPieces)
 			return
 		}
 	}
 }
 
-// checkInput refuses names that no command line, text column or list of lines could hold.
-func checkInput(name string) error {
+// CheckInput refuses names that no command line, text column or list of lines could hold.
+func CheckInput(name string) error {
 	switch {
 	case name == "":
 		return errors.New("is empty")
-	case len(name) > maxInput:
-		return fmt.Errorf("has more than %d bytes", maxInput)
+	case len(name) > MaxInput:
+		return fmt.Errorf("has more than %d bytes", MaxInput)
 	case !utf8.ValidString(name):
 		return errors.New("is not UTF-8")
 	case strings.ContainsAny(name, "\x00\n\r"):

@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"cmp"
@@ -98,19 +98,8 @@ func (w *Walltime) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// scouts is tasks.scouts.
-func (s *Spec) scouts() *int {
-	if s.Scout == 0 {
-		return nil
-	}
-	return &s.Scout
-}
-
-// Streamed says whether the task's inputs come separately, so that it needs a commit.
-func (s *Spec) Streamed() bool { return s.InputsStreamed }
-
-// withDefaults fills in what an absent field means.
-func (s Spec) withDefaults() Spec {
+// WithDefaults fills in what an absent field means.
+func (s Spec) WithDefaults() Spec {
 	if s.Requirements.Cores == 0 {
 		s.Requirements.Cores = 1
 	}
@@ -121,18 +110,18 @@ func (s Spec) withDefaults() Spec {
 		s.PerJob = 1
 	}
 	if s.ResourceType == "" {
-		s.ResourceType = job.Class(s.shape())
+		s.ResourceType = job.Class(s.Shape())
 	}
 	return s
 }
 
-// shape is the requirements as the dispatcher takes them.
-func (s *Spec) shape() job.Requirements {
+// Shape is the requirements as the dispatcher takes them.
+func (s *Spec) Shape() job.Requirements {
 	r := s.Requirements
 	shape := job.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
 		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label}
 	if len(s.Resources) > 0 { // others have one shape, whoever their users are
-		shape.Resources, shape.SharingID = s.Resources, s.payer()
+		shape.Resources, shape.SharingID = s.Resources, s.Payer()
 	}
 	if io := s.ioKBs(); io > 0 {
 		shape.Resources = maps.Clone(shape.Resources)
@@ -147,13 +136,13 @@ func (s *Spec) shape() job.Requirements {
 // ioKBs is what a job reads and writes, in kB/s.
 func (s *Spec) ioKBs() int64 { return int64(math.Round(s.IOIntensity * 1000)) }
 
-// payer is the sharing ID that units of resources are counted for.
-func (s *Spec) payer() string { return cmp.Or(s.SharingID, s.User) }
+// Payer is the sharing ID that units of resources are counted for.
+func (s *Spec) Payer() string { return cmp.Or(s.SharingID, s.User) }
 
-// payload is what the jobs of the task run.
-func (s *Spec) payload(task int64) job.Payload {
+// Payload is what the jobs of the task run.
+func (s *Spec) Payload(task int64) job.Payload {
 	p := job.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms()}
-	if s.grouped() {
+	if s.Grouped() {
 		p.Roles = s.commands()
 		for _, role := range slices.Sorted(maps.Keys(p.Roles)) {
 			if len(p.Command) == 0 {
@@ -176,49 +165,3 @@ func (s *Spec) terms() *policy.Terms {
 	}
 	return &t
 }
-
-// work is how the task falls into pieces.
-type work struct {
-	Split   string // count, inputs, events, matrix: as tasks.split; or groups
-	PerJob  int64  // inputs or events of a piece
-	Events  int64
-	NInputs int64
-	Pieces  int64
-	InLots  bool // its pieces are cut from lots, and counted when these are opened
-}
-
-// lots is tasks.lots of a new task.
-func (w work) lots() *int {
-	if !w.InLots {
-		return nil
-	}
-	return new(int)
-}
-
-// work of a checked spec; a streamed one has no pieces until its commit.
-func (s *Spec) work() work {
-	switch {
-	case s.Events != nil && s.Split != nil:
-		return work{Split: "events", PerJob: 1, Events: s.Events.Total, InLots: true}
-	case s.Split != nil || slices.ContainsFunc(s.Inputs, located):
-		return work{Split: "inputs", PerJob: max(s.PerJob, 1), NInputs: int64(len(s.Inputs)), InLots: true}
-	case s.Count > 0:
-		return work{Split: "count", PerJob: 1, Pieces: s.Count}
-	case s.Events != nil:
-		return work{Split: "events", PerJob: s.Events.PerJob, Events: s.Events.Total, Pieces: ceil(s.Events.Total, s.Events.PerJob)}
-	case len(s.Matrix) > 0:
-		pieces := int64(1)
-		for _, a := range s.Matrix {
-			pieces *= int64(len(a.Values))
-		}
-		return work{Split: "matrix", PerJob: 1, Pieces: pieces}
-	case s.grouped():
-		jobs, _ := s.layout().Size()
-		return work{Split: "groups", PerJob: 1, Pieces: jobs}
-	default:
-		n := int64(len(s.Inputs))
-		return work{Split: "inputs", PerJob: s.PerJob, NInputs: n, Pieces: ceil(n, s.PerJob)}
-	}
-}
-
-func ceil(a, b int64) int64 { return a/b + min(a%b, 1) }

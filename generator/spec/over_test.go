@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"bytes"
@@ -72,7 +72,7 @@ func TestOverLimits(t *testing.T) {
 // A line of a file of inputs that is too long is refused with its number, before the file is read on.
 func TestOverLimitsOfInputFiles(t *testing.T) {
 	for format, text := range map[InputsFormat]string{
-		NamesFormat: "a\n" + strings.Repeat("x", maxLine+1), LinesFormat: "\"a\"\n\"" + strings.Repeat("x", maxLine) + "\"", CSVFormat: "name\n" + strings.Repeat("x", maxInput+1) + "\n",
+		NamesFormat: "a\n" + strings.Repeat("x", MaxLine+1), LinesFormat: "\"a\"\n\"" + strings.Repeat("x", MaxLine) + "\"", CSVFormat: "name\n" + strings.Repeat("x", MaxInput+1) + "\n",
 	} {
 		_, err := EncodeInputs(&bytes.Buffer{}, strings.NewReader(text), format, 0)
 		if err == nil || !strings.HasPrefix(err.Error(), "line 2") || !strings.Contains(err.Error(), "more than") {

@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"bytes"
@@ -70,7 +70,7 @@ func (in *Input) UnmarshalJSON(text []byte) error {
 
 // check refuses what no job could be given, and writes the locations in one way: sorted, each once.
 func (in *Input) check() error {
-	if err := checkInput(in.Name); err != nil {
+	if err := CheckInput(in.Name); err != nil {
 		return err
 	}
 	switch {

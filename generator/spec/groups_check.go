@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"errors"
@@ -11,15 +11,14 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // groups checks how a task with groups is made up, and that no other one says what only such a task has.
 func (c *checker) groups(s *Spec) {
-	if s.grouped() {
+	if s.Grouped() {
 		var faults resource.Faults
-		errors.As(s.layout().Validate(), &faults)
+		errors.As(s.Layout().Validate(), &faults)
 		for _, f := range faults {
 			c.hint(f.Field, f.Message, f.Hint)
 		}
@@ -81,14 +80,13 @@ func (c *checker) resources(field string, units map[string]int64) {
 	}
 }
 
-// knownResources says whether the site has all that the task asks for.
-func knownResources(st *site.Site, s *Spec) error {
-	var c checker
-	v := st.Version()
+// Known refuses resources that the site does not have.
+func (s *Spec) Known(v shares.Version) error {
+	var faults Faults
 	look := func(field string, units map[string]int64) {
 		for _, ref := range slices.Sorted(maps.Keys(units)) {
 			if _, ok := v.Resource(ref); !ok {
-				c.hint(field, v.NoResource(ref), "resources of the site: "+v.ResourceNames())
+				faults.Add(field, v.NoResource(ref), "resources of the site: "+v.ResourceNames())
 			}
 		}
 	}
@@ -104,5 +102,5 @@ func knownResources(st *site.Site, s *Spec) error {
 	for i, t := range s.ClaimTemplates {
 		look(fmt.Sprintf("claim_templates[%d].resources", i), t.Resources)
 	}
-	return c.faults.err()
+	return faults.Err()
 }

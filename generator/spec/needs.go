@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"fmt"
@@ -17,44 +17,32 @@ type Need struct {
 	Outputs string `json:"outputs,omitempty" doc:"A glob, such as *.root: outputs of its jobs with such names are the inputs of this task."`
 }
 
-// NeedState is a need of a task, and how far it is met.
-type NeedState struct {
-	Task    int64  `json:"task" doc:"Id of the task that is needed."`
-	Name    string `json:"name"`
-	State   string `json:"state" doc:"Of the task that is needed."`
-	When    string `json:"when" enum:"done,finished,any"`
-	Per     string `json:"per" enum:"task,input"`
-	Outputs string `json:"outputs,omitempty"`
-	Met     string `json:"met" enum:"open,met,broken,left" doc:"open: it is waited for, or more comes of it. met: it was over as was asked for. broken: it was not. left: the task that needed it was over first."`
-	Taken   int64  `json:"taken,omitempty" doc:"Jobs of it whose end is taken note of."`
-}
-
 // Ways of needing a task.
 const (
-	whenDone     = "done"
-	whenFinished = "finished"
-	whenAny      = "any"
+	WhenDone     = "done"
+	WhenFinished = "finished"
+	WhenAny      = "any"
 	perTask      = "task"
-	perInput     = "input"
+	PerInput     = "input"
 )
 
 // maxNeeds bounds the tasks that one task needs.
 const maxNeeds = 100
 
-// perInput says whether pieces wait for pieces.
-func (n *Need) perInput() bool { return n.Per == perInput }
+// PerInput says whether pieces wait for pieces.
+func (n *Need) PerInput() bool { return n.Per == PerInput }
 
-// follows says whether the ends of single jobs of the needed task count.
-func (n *Need) follows() bool { return n.perInput() || n.Outputs != "" }
+// Follows says whether the ends of single jobs of the needed task count.
+func (n *Need) Follows() bool { return n.PerInput() || n.Outputs != "" }
 
 // fed says whether the task's inputs are outputs of tasks that it needs.
 func (s *Spec) fed() bool {
 	return slices.ContainsFunc(s.Needs, func(n Need) bool { return n.Outputs != "" })
 }
 
-// piecewise says whether pieces of the task wait for pieces of others that they correspond to.
-func (s *Spec) piecewise() bool {
-	return slices.ContainsFunc(s.Needs, func(n Need) bool { return n.perInput() && n.Outputs == "" })
+// Piecewise says whether pieces of the task wait for pieces of others that they correspond to.
+func (s *Spec) Piecewise() bool {
+	return slices.ContainsFunc(s.Needs, func(n Need) bool { return n.PerInput() && n.Outputs == "" })
 }
 
 func (c *checker) needs(s *Spec) {
@@ -72,9 +60,9 @@ func (c *checker) needs(s *Spec) {
 	switch {
 	case s.fed() && s.Split != nil:
 		c.hint("split", "given together with outputs of needs", "say how many of them a job gets by per_job")
-	case s.fed() && s.piecewise():
+	case s.fed() && s.Piecewise():
 		c.hint("needs", "has both outputs and per: input without them", "its inputs are outputs, so say outputs everywhere, or per: task")
-	case s.piecewise() && s.grouped():
+	case s.Piecewise() && s.Grouped():
 		c.hint("needs", "has per: input, in a task of groups or roles", "their jobs belong together: say per: task")
 	}
 }
@@ -89,10 +77,10 @@ func (c *checker) need(field string, n *Need) {
 		c.addf(field+".name", "given together with task")
 	}
 	c.word(field+".task", n.Name)
-	if !slices.Contains([]string{"", whenDone, whenFinished, whenAny}, n.When) {
+	if !slices.Contains([]string{"", WhenDone, WhenFinished, WhenAny}, n.When) {
 		c.hint(field+".when", fmt.Sprintf("%.40q is not known", n.When), "done, finished or any")
 	}
-	if !slices.Contains([]string{"", perTask, perInput}, n.Per) {
+	if !slices.Contains([]string{"", perTask, PerInput}, n.Per) {
 		c.hint(field+".per", fmt.Sprintf("%.40q is not known", n.Per), "task or input")
 	}
 	if _, err := path.Match(n.Outputs, ""); err != nil || len(n.Outputs) > maxName {
@@ -110,8 +98,8 @@ func readNeed(n *Need, v strict.Value) {
 				n.Task, _ = v.Int(1, 1<<62)
 			}
 		},
-		"when":    func(v strict.Value) { n.When, _ = v.OneOf(whenDone, whenFinished, whenAny) },
-		"per":     func(v strict.Value) { n.Per, _ = v.OneOf(perTask, perInput) },
+		"when":    func(v strict.Value) { n.When, _ = v.OneOf(WhenDone, WhenFinished, WhenAny) },
+		"per":     func(v strict.Value) { n.Per, _ = v.OneOf(perTask, PerInput) },
 		"outputs": func(v strict.Value) { n.Outputs, _ = v.NonEmpty() },
 	}).Require("task")
 }

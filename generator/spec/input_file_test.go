@@ -1,8 +1,7 @@
-package generator
+package spec
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -40,42 +39,5 @@ func TestInputFiles(t *testing.T) {
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
-	}
-}
-
-// The example of the page does what it says.
-func TestSplittingExample(t *testing.T) {
-	w := splitWorld(t)
-	text, err := os.ReadFile("../docs/examples/splitting/task.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	specs, err := ParseSpecs("task.yml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := specs[0]
-	spec.Share, spec.InputsFile, spec.InputsStreamed = "S", "", true
-	task := w.submit(t, spec)
-	file, err := os.Open("../docs/examples/splitting/" + specs[0].InputsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var lines bytes.Buffer
-	if n, err := EncodeInputs(&lines, file, FormatOf(specs[0].InputsFile), 0); err != nil || n != 3 {
-		t.Fatal(n, err)
-	}
-	if _, err := w.AddInputs(t.Context(), task.ID, 0, &lines); err != nil {
-		t.Fatal(err)
-	}
-	if task, err = w.Commit(t.Context(), task.ID); err != nil || task.Jobs.Total != 10 {
-		t.Fatalf("%+v, %v", task, err)
-	}
-	if n := steps(t, w.Generate); n != 10 {
-		t.Errorf("%d scouts", n)
-	}
-	if n := jobs[int](t, w, "SELECT count(DISTINCT shape_id) FROM live_jobs WHERE task_id = $1", task.ID); n != 3 {
-		t.Errorf("scouts of %d lots", n)
 	}
 }

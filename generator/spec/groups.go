@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"cmp"
@@ -45,11 +45,11 @@ type ClaimTemplate struct {
 	Gang       bool             `json:"gang,omitempty" doc:"The jobs start together, when all of them fit on one node."`
 }
 
-// grouped says whether the task's jobs are those of groups and roles.
-func (s *Spec) grouped() bool { return len(s.Groups) > 0 || len(s.Roles) > 0 }
+// Grouped says whether the task's jobs are those of groups and roles.
+func (s *Spec) Grouped() bool { return len(s.Groups) > 0 || len(s.Roles) > 0 }
 
-// layout is how the task is made up, as package resource takes it.
-func (s *Spec) layout() resource.Layout {
+// Layout is how the task is made up, as package resource takes it.
+func (s *Spec) Layout() resource.Layout {
 	l := resource.Layout{Replicas: cmp.Or(s.Replicas, 1), Roles: roles(s.Roles), Sharing: entries(s.Sharing)}
 	for _, g := range s.Groups {
 		l.Groups = append(l.Groups, resource.Group{Name: g.Name, Replicas: cmp.Or(g.Replicas, 1), Members: roles(g.Members), Sharing: entries(g.Sharing)})
@@ -79,8 +79,8 @@ func entries(sharing []Sharing) (entries []resource.Sharing) {
 	return entries
 }
 
-// as is the task as its jobs of one role see it.
-func (s Spec) as(m Member) Spec {
+// ForRole is the task as its jobs of one role see it.
+func (s Spec) ForRole(m Member) Spec {
 	if len(m.Command) > 0 {
 		s.Command = m.Command
 	}

@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ var somewhere = regexp.MustCompile(`^line \d+|no column is called name`)
 // read again as the same inputs.
 func FuzzInputFile(f *testing.F) {
 	for _, text := range []string{"a\n\nb\r\n", "name,size\na,1\n", "name\na\"b\n", "name,size\n\"a\n\",2\n", "\ufeffname\nx\n", "\"a\"\n{\"name\":\"b\",\"events\":3,\"locations\":[\"x\"]}\n",
-		"{\"name\":\"b\",\"size\":-1}", "{}", "name,name\n", "name,locations\na,EOS; RAL\n", strings.Repeat("x", maxLine+1)} {
+		"{\"name\":\"b\",\"size\":-1}", "{}", "name,name\n", "name,locations\na,EOS; RAL\n", strings.Repeat("x", MaxLine+1)} {
 		for format := range 3 {
 			f.Add([]byte(text), format, int64(0))
 		}

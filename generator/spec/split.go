@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"fmt"
@@ -26,17 +26,17 @@ type Split struct {
 
 // What splitting counts.
 const (
-	byInputs = "inputs"
-	byEvents = "events"
-	byBytes  = "bytes"
+	ByInputs = "inputs"
+	ByEvents = "events"
+	ByBytes  = "bytes"
 )
 
 // Bounds of splitting.
 const (
 	maxCPUPerEvent = 1e9
 	maxPerEventMB  = 1e9
-	efficiency     = 0.9 // where none is stated
-	maxScouts      = 1000
+	Efficiency     = 0.9 // where none is stated
+	MaxScouts      = 1000
 )
 
 // readSplit reads the mapping split.
@@ -45,7 +45,7 @@ func readSplit(to **Split) func(strict.Value) {
 		p := &Split{}
 		*to = p
 		v.Mapping(strict.Fields{
-			"by":                  func(v strict.Value) { p.By, _ = v.OneOf(byInputs, byEvents, byBytes) },
+			"by":                  func(v strict.Value) { p.By, _ = v.OneOf(ByInputs, ByEvents, ByBytes) },
 			"per_job":             func(v strict.Value) { p.PerJob, _ = v.Int(1, maxSize) },
 			"fit":                 func(v strict.Value) { p.Fit, _ = v.Bool() },
 			"per_queue":           func(v strict.Value) { p.PerQueue, _ = v.Bool() },
@@ -68,11 +68,11 @@ func (c *checker) splitting(s *Spec) {
 	if s.Locality != "" && s.Locality != job.LocalityRequired && s.Locality != job.LocalityPreferred {
 		c.hint("locality", fmt.Sprintf("%q is not known", s.Locality), "required or preferred")
 	}
-	c.between("scout", int64(s.Scout), 1, maxScouts)
+	c.between("scout", int64(s.Scout), 1, MaxScouts)
 	switch {
-	case s.Scout > 0 && s.grouped():
+	case s.Scout > 0 && s.Grouped():
 		c.hint("scout", "is not for tasks of groups", "their jobs are not alike")
-	case s.Scout > 0 && (s.fed() || s.piecewise()):
+	case s.Scout > 0 && (s.fed() || s.Piecewise()):
 		c.hint("scout", "is not for tasks whose pieces wait for those of others", "needs per: task, without outputs, go together with it")
 	}
 	p := s.Split
@@ -89,9 +89,9 @@ func (c *checker) splitting(s *Spec) {
 		return
 	case s.PerJob != 0 || s.Events != nil && s.Events.PerJob != 0:
 		c.hint("split", "given together with a per_job outside of it", "say split.per_job")
-	case s.Events != nil && p.By != "" && p.By != byEvents:
-		c.hint("split.by", fmt.Sprintf("%q: the task has events and no inputs", p.By), byEvents)
-	case p.By != "" && p.By != byInputs && p.By != byEvents && p.By != byBytes:
+	case s.Events != nil && p.By != "" && p.By != ByEvents:
+		c.hint("split.by", fmt.Sprintf("%q: the task has events and no inputs", p.By), ByEvents)
+	case p.By != "" && p.By != ByInputs && p.By != ByEvents && p.By != ByBytes:
 		c.hint("split.by", fmt.Sprintf("%q is not known", p.By), "inputs, events or bytes")
 	case p.PerJob == 0 && !p.Fit:
 		c.hint("split", "says neither per_job nor fit", "per_job: 1000, or fit: true")
@@ -99,8 +99,8 @@ func (c *checker) splitting(s *Spec) {
 		c.hint("split.fit", "nothing says what an event takes", "cpu_s_per_event, or scout: 10 to measure it")
 	case !p.Fit && (p.PerQueue || p.MaxPerJob > 0):
 		c.hint("split", "per_queue and max_per_job are for fit: true only", "")
-	case p.By == byInputs && p.PerJob > maxPerJob:
-		c.between("split.per_job", p.PerJob, 1, maxPerJob)
+	case p.By == ByInputs && p.PerJob > MaxPerJob:
+		c.between("split.per_job", p.PerJob, 1, MaxPerJob)
 	}
 	c.splitFigures(p)
 }

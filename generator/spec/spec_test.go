@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"encoding/json"
@@ -39,8 +39,8 @@ func TestParseSpecs(t *testing.T) {
 		t.Error(d)
 	}
 	for i, pieces := range []int64{1000, 1, 4, 6} {
-		if s := specs[i].withDefaults(); s.work().Pieces != pieces {
-			t.Errorf("%s makes %d pieces, want %d", s.Name, s.work().Pieces, pieces)
+		if s := specs[i].WithDefaults(); s.Work().Pieces != pieces {
+			t.Errorf("%s makes %d pieces, want %d", s.Name, s.Work().Pieces, pieces)
 		}
 	}
 	for _, s := range specs { // the API's form says the same
@@ -97,7 +97,7 @@ func TestShapeOfResources(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shape := specs[0].shape()
+		shape := specs[0].Shape()
 		units := ""
 		for name, n := range shape.Resources {
 			units = fmt.Sprintf("%s %d", name, n)
@@ -113,7 +113,7 @@ func TestResourceType(t *testing.T) {
 		"SCORE": {Cores: 1, MemoryMB: 2000}, "SCORE_HIMEM": {Cores: 1, MemoryMB: 2001},
 		"MCORE": {Cores: 8, MemoryMB: 16000}, "MCORE_HIMEM": {Cores: 8, MemoryMB: 16001},
 	} {
-		if got := job.Class((&Spec{Requirements: r}).shape()); got != want {
+		if got := job.Class((&Spec{Requirements: r}).Shape()); got != want {
 			t.Errorf("%+v: %s, want %s", r, got, want)
 		}
 	}
@@ -136,8 +136,8 @@ func FuzzParseSpecs(f *testing.F) {
 			if err := s.Check(); err != nil {
 				t.Errorf("parsed, but %v", err)
 			}
-			if w := s.withDefaults(); s.InputsFile == "" && (w.work().Pieces < 1 || w.work().Pieces > maxPieces) {
-				t.Errorf("%d pieces", w.work().Pieces)
+			if w := s.WithDefaults(); s.InputsFile == "" && (w.Work().Pieces < 1 || w.Work().Pieces > MaxPieces) {
+				t.Errorf("%d pieces", w.Work().Pieces)
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"strings"
@@ -17,14 +17,14 @@ func TestIOIntensity(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int64{"maya": 1, shares.IO: 2505}
-	if got := specs[0].shape(); !cmp.Equal(got.Resources, want) || got.SharingID != "u" {
+	if got := specs[0].Shape(); !cmp.Equal(got.Resources, want) || got.SharingID != "u" {
 		t.Errorf("%+v, want resources %v", got, want)
 	}
 	if len(specs[0].Resources) != 1 {
 		t.Errorf("the task asks for %v itself", specs[0].Resources)
 	}
 	specs[0].Resources = nil
-	if got := specs[0].shape(); got.SharingID != "" {
+	if got := specs[0].Shape(); got.SharingID != "" {
 		t.Errorf("a shape for each user, though I/O is not split: %+v", got)
 	}
 	for text, want := range map[string]string{

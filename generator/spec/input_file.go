@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"bufio"
@@ -75,7 +75,7 @@ func EncodeInputs(dst io.Writer, src io.Reader, format InputsFormat, skip int64)
 // readText reads names or JSON lines.
 func readText(src io.Reader, format InputsFormat, take func(line int, in Input) error) error {
 	scan := bufio.NewScanner(src)
-	scan.Buffer(make([]byte, 0, 64<<10), maxLine)
+	scan.Buffer(make([]byte, 0, 64<<10), MaxLine)
 	line := 1
 	for ; scan.Scan(); line++ {
 		text := bytes.TrimRight(scan.Bytes(), "\r")
@@ -93,7 +93,7 @@ func readText(src io.Reader, format InputsFormat, take func(line int, in Input) 
 		}
 	}
 	if errors.Is(scan.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("line %d has more than %d bytes", line, maxLine)
+		return fmt.Errorf("line %d has more than %d bytes", line, MaxLine)
 	}
 	return scan.Err()
 }

@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"bytes"
@@ -101,7 +101,7 @@ func (s *Spec) fields() strict.Fields {
 		"campaign": text(&s.Campaign), "processing_type": text(&s.ProcessingType), "transformation": text(&s.Transformation),
 		"resource_type": text(&s.ResourceType), "vo": text(&s.VO), "labels": table(&s.Labels), "share": text(&s.Share),
 		"priority": func(v strict.Value) {
-			n, _ := v.Int(-maxPriority, maxPriority)
+			n, _ := v.Int(-MaxPriority, MaxPriority)
 			s.Priority = int(n)
 		},
 		"max_attempts": func(v strict.Value) {
@@ -126,12 +126,12 @@ func (s *Spec) fields() strict.Fields {
 		},
 		"deadline": func(v strict.Value) { s.Deadline = readTime(v) },
 		"boost": func(v strict.Value) {
-			n, _ := v.Int(1, maxPriority)
+			n, _ := v.Int(1, MaxPriority)
 			s.Boost = int(n)
 		},
 		"split": readSplit(&s.Split),
 		"scout": func(v strict.Value) {
-			n, _ := v.Int(1, maxScouts)
+			n, _ := v.Int(1, MaxScouts)
 			s.Scout = int(n)
 		},
 		"needs": each(&s.Needs, readNeed),
@@ -223,8 +223,8 @@ func readMatrix(v strict.Value) []job.Axis {
 	return axes
 }
 
-// canonical is the task as it is hashed and kept: the same for all ways of writing the same.
-func (s Spec) canonical() ([]byte, error) {
+// Canonical is the task as it is hashed and kept: the same for all ways of writing the same.
+func (s Spec) Canonical() ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)

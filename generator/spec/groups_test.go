@@ -1,7 +1,6 @@
-package generator
+package spec
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -51,8 +49,8 @@ func TestParseGroups(t *testing.T) {
 		t.Error(d)
 	}
 	for i, jobs := range []int64{24, 2} {
-		spec := specs[i].withDefaults()
-		if w := spec.work(); w.Pieces != jobs || w.Split != "groups" {
+		spec := specs[i].WithDefaults()
+		if w := spec.Work(); w.Pieces != jobs || w.Split != "groups" {
 			t.Errorf("%s: %+v, want %d jobs", specs[i].Name, w, jobs)
 		}
 		body, err := json.Marshal(specs[i])
@@ -64,14 +62,14 @@ func TestParseGroups(t *testing.T) {
 			t.Errorf("%v: %s", err, d)
 		}
 	}
-	e := resource.Expand(specs[0].layout())
+	e := resource.Expand(specs[0].Layout())
 	if len(e.Jobs) != 24 || len(e.Claims) != 1+1+4+4+2 {
 		t.Errorf("%d jobs, %d claims", len(e.Jobs), len(e.Claims))
 	}
-	if l := specs[0].layout().Templates; l[0].Linger != 0 || l[1].Linger != 5*time.Minute || specs[1].layout().Replicas != 1 {
+	if l := specs[0].Layout().Templates; l[0].Linger != 0 || l[1].Linger != 5*time.Minute || specs[1].Layout().Replicas != 1 {
 		t.Errorf("templates %+v", l)
 	}
-	pcb, pca := specs[0].as(specs[0].Groups[0].Members[1]), specs[0].as(specs[0].Groups[0].Members[0])
+	pcb, pca := specs[0].ForRole(specs[0].Groups[0].Members[1]), specs[0].ForRole(specs[0].Groups[0].Members[0])
 	if pcb.Command[0] != "decode" || pcb.Requirements.Cores != 8 || pcb.Resources["maya"] != 2 || pca.Command[0] != "serve" || pca.Requirements.Cores != 4 {
 		t.Errorf("as pcb: %+v, as pca: %+v", pcb, pca)
 	}
@@ -99,8 +97,7 @@ func TestUnknownTemplateIsNoFault(t *testing.T) {
 }
 
 func TestKnownResources(t *testing.T) {
-	st := &site.Site{}
-	st.Resources = []shares.Resource{{Name: "maya"}, {Name: "table", Keyed: true}}
+	site := shares.Version{Resources: []shares.Resource{{Name: "maya"}, {Name: "table", Keyed: true}}}
 	for _, c := range []struct {
 		ref, want string
 	}{
@@ -110,51 +107,19 @@ func TestKnownResources(t *testing.T) {
 		{"maya:x", "resources: maya is not keyed: leave :x out (resources of the site: maya, table:<key>)"},
 	} {
 		s := Spec{Resources: map[string]int64{c.ref: 1}}
-		if err := knownResources(st, &s); (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+		if err := s.Known(site); (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.ref, err, c.want)
 		}
 	}
 	none := map[string]int64{"none": 1}
 	s := Spec{Groups: []Group{{Members: []Member{{}, {Resources: none}}}}, Roles: []Member{{Resources: none}}, ClaimTemplates: []ClaimTemplate{{Resources: none}}}
 	var faults Faults
-	if err := knownResources(st, &s); !errors.As(err, &faults) || len(faults) != 3 {
+	if err := s.Known(site); !errors.As(err, &faults) || len(faults) != 3 {
 		t.Fatal(err)
 	}
 	for i, field := range []string{"groups[0].members[1].resources", "roles[0].resources", "claim_templates[0].resources"} {
 		if faults[i].Field != field {
 			t.Errorf("%v, want one at %s", faults[i], field)
 		}
-	}
-}
-
-// What is wrong with claims is said of the field, at submission.
-func TestSubmitRefusesSharing(t *testing.T) {
-	w := newWorld(t)
-	for field, sharing := range map[string][]Sharing{
-		"groups[0].sharing[0].only":    {{Template: "t", Scope: "all", Only: []string{}}},
-		"groups[0].sharing[0].only[1]": {{Template: "t", Scope: "all", Only: []string{"a", "x"}}},
-		"groups[0].sharing[1]":         {{Template: "t", Scope: "all"}, {Template: "t", Scope: "per_replica"}},
-		"groups[0].sharing[2]":         {{Template: "t", Scope: "all"}, {Template: "t", Scope: "all", Only: []string{"b", "a"}}, {Template: "t", Scope: "all", Only: []string{"a", "b"}}},
-		"groups[0].sharing[0].claim":   {{Claim: "a/b"}},
-		"groups[0].sharing[0].scope":   {{Claim: "disk", Scope: "per_replica"}},
-		"groups[0].sharing[0]":         {{Scope: "all"}},
-	} {
-		_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) {
-			s.Count, s.Groups = 0, []Group{{Name: "g", Members: []Member{{Role: "a"}, {Role: "b"}}, Sharing: sharing}}
-		})})
-		var faults Faults
-		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
-}
-
-// A task that asks for a resource that the site does not have is refused.
-func TestSubmitUnknownResource(t *testing.T) {
-	w := newWorld(t)
-	_, err := w.Submit(context.Background(), SubmitRequest{Spec: managed(func(s *Spec) { s.Resources = map[string]int64{"maya": 1} })})
-	var faults Faults
-	if !errors.As(err, &faults) || faults[0].Field != "resources" || !strings.Contains(faults[0].Message, "maya") {
-		t.Error(err)
 	}
 }

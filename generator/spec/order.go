@@ -1,4 +1,4 @@
-package generator
+package spec
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func Order(specs []Spec) ([]int, error) {
 	for _, f := range faults {
 		all = append(all, f.Fault)
 	}
-	return order, all.err()
+	return order, all.Err()
 }
 
 // Bound is the task with ids in place of the names of tasks of its file.
