@@ -42,16 +42,16 @@ man: build ## manual pages and completions of shells, in man/ and completions/
 screenshots: ## pictures of the page for the README, light and dark, in docs/ (needs Chromium)
 	DIVVY_SCREENSHOTS=$(CURDIR)/docs go test -count=1 -tags browser ./cmd/divvy/serve -run TestBrowserScreenshots
 
-faults: ## every fault twice, and the table of docs/guarantees.md from it (a quarter of an hour on an idle machine)
+faults: ## every fault twice, and docs/faults.csv from it (a quarter of an hour on an idle machine)
 	rm -f faults.jsonl
 	DIVVY_LONG=1 DIVVY_FAULTS=$(CURDIR)/faults.jsonl go test -count=2 -tags chaos -timeout 60m -parallel 1 -run 'TestChaos|TestDatabaseClock|TestPilotClock' ./internal/e2e
-	go run .ci/faults.go faults.jsonl docs/guarantees.md
+	go run .ci/faults.go faults.jsonl docs/faults.csv
 
-failovers: ## PostgreSQL under Patroni: primary and standby killed, a switchover, etcd frozen, three times each, here and as root with Debian 13's PostgreSQL 17, and their table in docs/guarantees.md (twenty minutes)
+failovers: ## PostgreSQL under Patroni: primary and standby killed, a switchover, etcd frozen, three times each, here and as root with Debian 13's PostgreSQL 17, and docs/failovers.csv (twenty minutes)
 	rm -f failovers.jsonl
 	DIVVY_LONG=1 DIVVY_FAILOVERS=$(CURDIR)/failovers.jsonl go test -count=3 -tags chaos -timeout 40m -run TestPatroni ./internal/e2e
 	DIVVY_LONG=1 DIVVY_FAILOVERS=$(CURDIR)/failovers.jsonl .ci/trixie go test -count=3 -tags chaos -timeout 40m -run TestPatroni ./internal/e2e
-	go run .ci/faults.go failovers.jsonl docs/guarantees.md
+	go run .ci/faults.go failovers.jsonl docs/failovers.csv
 
 ci: ## what CI runs
 	.ci/run

@@ -1,13 +1,13 @@
-// Faults makes the table of docs/guarantees.md out of what the plays of internal/e2e wrote (DIVVY_FAULTS): a JSON object a
-// play. It rewrites what is between the two markers of the file.
+// Faults makes docs/faults.csv out of what the plays of internal/e2e wrote (DIVVY_FAULTS): a JSON object a play.
 //
 //	go run .ci/faults.go RESULTS FILE
 //
-// Results of TestPatroni (DIVVY_FAILOVERS) make the table of failovers, between two markers of its own.
+// Results of TestPatroni (DIVVY_FAILOVERS) make docs/failovers.csv.
 package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,14 +16,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
-
-// markers are the lines around a table.
-type markers struct{ begin, end string }
-
-var (
-	ofFaults    = markers{"<!-- faults: written by make faults -->\n", "<!-- end of faults -->\n"}
-	ofFailovers = markers{"<!-- failovers: written by make failovers -->\n", "<!-- end of failovers -->\n"}
 )
 
 // play is one line of the results.
@@ -65,18 +57,15 @@ func run(results, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", results, err)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
+	made := table
+	if plays[0].Failover {
+		made = failovers
+	}
+	var text bytes.Buffer
+	if err := csv.NewWriter(&text).WriteAll(made(plays, time.Now())); err != nil {
 		return err
 	}
-	made, where := table, ofFaults
-	if plays[0].Failover {
-		made, where = failovers, ofFailovers
-	}
-	if text, err = rewrite(text, where, made(plays, time.Now())); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return os.WriteFile(file, text, 0o644)
+	return os.WriteFile(file, text.Bytes(), 0o644)
 }
 
 func read(from io.Reader) (plays []play, err error) {
@@ -96,20 +85,9 @@ func read(from io.Reader) (plays []play, err error) {
 	}
 }
 
-func rewrite(text []byte, at markers, table string) ([]byte, error) {
-	head, rest, ok := bytes.Cut(text, []byte(at.begin))
-	_, tail, closed := bytes.Cut(rest, []byte(at.end))
-	if !ok || !closed {
-		return nil, fmt.Errorf("expected the lines %q and %q", strings.TrimSpace(at.begin), strings.TrimSpace(at.end))
-	}
-	return slices.Concat(head, []byte(at.begin), []byte(table), []byte(at.end), tail), nil
-}
-
 // table has a row a fault, in the order in which they come first.
-func table(plays []play, at time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Measured %s.\n\n| fault | what | runs | seeds | jobs | lost | double | recovered after, median and longest |\n|---|---|---|---|---|---|---|---|\n",
-		at.UTC().Format(time.DateOnly))
+func table(plays []play, at time.Time) [][]string {
+	all := [][]string{{"fault", "what", "runs", "seeds", "jobs", "lost", "double", "recovered after, median", "longest", "measured"}}
 	rows, by := grouped(plays)
 	for _, r := range rows {
 		var jobs, lost, double int
@@ -119,9 +97,11 @@ func table(plays []play, at time.Time) string {
 			jobs, lost, double = jobs+p.Jobs, lost+p.Lost, double+p.Double
 			seeds, took = append(seeds, fmt.Sprint(p.Seed)), append(took, p.RecoveryMS)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %s | %d | %d | %d | %s |\n", r.fault, by[r][0].What, len(took), strings.Join(seeds, " "), jobs, lost, double, span(took))
+		median, longest := span(took)
+		all = append(all, []string{r.fault, by[r][0].What, fmt.Sprint(len(took)), strings.Join(seeds, " "), fmt.Sprint(jobs), fmt.Sprint(lost), fmt.Sprint(double),
+			median, longest, at.UTC().Format(time.DateOnly)})
 	}
-	return b.String()
+	return all
 }
 
 // row is what plays of one row have in common.
@@ -141,10 +121,9 @@ func grouped(plays []play) (rows []row, by map[row][]play) {
 }
 
 // failovers is the table of what happened to a replicated database, with a row a version of PostgreSQL and fault.
-func failovers(plays []play, at time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Measured %s.\n\n| PostgreSQL | fault | what | runs | jobs | database away, median and longest | service back after that | lost | double | answers 503 | wrong \"no jobs\" |\n"+
-		"|---|---|---|---|---|---|---|---|---|---|---|\n", at.UTC().Format(time.DateOnly))
+func failovers(plays []play, at time.Time) [][]string {
+	all := [][]string{{"PostgreSQL", "fault", "what", "runs", "jobs", "database away, median", "longest", "service back after that, median", "longest",
+		"lost", "double", "answers 503", "wrong no jobs", "measured"}}
 	rows, by := grouped(plays)
 	for _, r := range rows {
 		var sum play
@@ -153,14 +132,16 @@ func failovers(plays []play, at time.Time) string {
 			sum.Jobs, sum.Lost, sum.Double, sum.NoJobs, sum.Answers503 = sum.Jobs+p.Jobs, sum.Lost+p.Lost, sum.Double+p.Double, sum.NoJobs+p.NoJobs, sum.Answers503+p.Answers503
 			away, back = append(away, p.AwayMS), append(back, p.RecoveryMS)
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %d | %d | %s | %s | %d | %d | %d | %d |\n", r.postgresql, r.fault, by[r][0].What, len(away), sum.Jobs,
-			span(away), span(back), sum.Lost, sum.Double, sum.Answers503, sum.NoJobs)
+		awayMedian, awayLongest := span(away)
+		backMedian, backLongest := span(back)
+		all = append(all, []string{r.postgresql, r.fault, by[r][0].What, fmt.Sprint(len(away)), fmt.Sprint(sum.Jobs), awayMedian, awayLongest, backMedian, backLongest,
+			fmt.Sprint(sum.Lost), fmt.Sprint(sum.Double), fmt.Sprint(sum.Answers503), fmt.Sprint(sum.NoJobs), at.UTC().Format(time.DateOnly)})
 	}
-	return b.String()
+	return all
 }
 
 // span is median and longest of some milliseconds.
-func span(ms []int64) string {
+func span(ms []int64) (median, longest string) {
 	slices.Sort(ms)
-	return fmt.Sprintf("%.1f s, %.1f s", float64(ms[(len(ms)-1)/2])/1000, float64(ms[len(ms)-1])/1000)
+	return fmt.Sprintf("%.1f s", float64(ms[(len(ms)-1)/2])/1000), fmt.Sprintf("%.1f s", float64(ms[len(ms)-1])/1000)
 }

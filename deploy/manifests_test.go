@@ -133,7 +133,7 @@ func checkDaemons(t *testing.T, d object, config string) {
 	}
 	var stop time.Duration
 	for _, e := range c.Env {
-		if strings.HasPrefix(e.Name, "DIVVY_") && !strings.Contains(config, "| `"+e.Name+"` |") {
+		if strings.HasPrefix(e.Name, "DIVVY_") && !strings.Contains(config, "- `"+strings.ToLower(strings.TrimPrefix(e.Name, "DIVVY_"))+"`") {
 			t.Errorf("no key of the configuration is %s", e.Name)
 		}
 		if e.Name == "DIVVY_STOP_WITHIN" {

@@ -3,44 +3,46 @@ package migrations_test
 import (
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// Every query of these pages runs and returns at least so many rows.
+// operators returns the queries of docs/examples/operators.sql, in its order.
+func operators(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/examples/operators.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n\n")[1:] // the head is a comment
+}
+
+// Every query runs and returns at least so many rows.
 func TestQueriesOfOperators(t *testing.T) {
+	// Settings, snapshots, tables, partitions, the lag of the fold, reclaims under way and over.
+	atLeast := []int{14, 0, 8, 2, 1, 0, 0}
+	queries := operators(t)
+	if len(queries) != len(atLeast) {
+		t.Fatalf("%d queries in the file, %d expectations here", len(queries), len(atLeast))
+	}
 	tx := pgtest.Tx(t)
-	for page, atLeast := range map[string][]int{
-		"postgresql.md":            {14, 0, 8, 2, 1}, // settings, snapshots, tables, partitions, the lag of the fold
-		"howto/take-units-back.md": {0, 0},           // reclaims under way and over
-	} {
-		text, err := os.ReadFile("../docs/" + page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-		if len(queries) != len(atLeast) {
-			t.Fatalf("%d queries in %s, %d expectations here", len(queries), page, len(atLeast))
-		}
-		for i, q := range queries {
-			if rows := table(t, tx, q[1]); len(rows) < atLeast[i] {
-				t.Errorf("%d rows, want %d:\n%s", len(rows), atLeast[i], q[1])
-			}
+	for i, q := range queries {
+		if rows := table(t, tx, q); len(rows) < atLeast[i] {
+			t.Errorf("%d rows, want %d:\n%s", len(rows), atLeast[i], q)
 		}
 	}
 }
 
 // A transaction that has a snapshot is found.
 func TestQueryFindsASnapshot(t *testing.T) {
-	page, err := os.ReadFile("../docs/postgresql.md")
-	if err != nil {
-		t.Fatal(err)
+	i := slices.IndexFunc(operators(t), func(q string) bool { return strings.HasPrefix(q, "-- What holds a snapshot?") })
+	if i < 0 {
+		t.Fatal("the query is not in the file")
 	}
-	find := regexp.MustCompile("(?s)```sql\n(SELECT 'session' AS what.*?)```").FindStringSubmatch(string(page))
-	if find == nil {
-		t.Fatal("the query is not in the page")
-	}
+	find := operators(t)[i]
 	db := pgtest.Open(t)
 	held, err := db.Begin(t.Context())
 	if err != nil {
@@ -59,7 +61,7 @@ func TestQueryFindsASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer looker.Rollback(t.Context())
-	for _, row := range table(t, looker, find[1]) {
+	for _, row := range table(t, looker, find) {
 		if cells := regexp.MustCompile(`\|`).Split(row, -1); cells[0] == "session" && cells[1] == pid {
 			return
 		}

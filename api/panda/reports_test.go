@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // What pilots of either generation report is kept on the job under the names that users know: in descriptions, in the
-// attempt that job show has, and in report views, where the query of docs/from-panda.md finds it.
+// attempt that job show has, and in report views, where the query of docs/examples/panda.sql finds it.
 func TestReportsAreKept(t *testing.T) {
 	w := newWorld(t)
 	c := w.caller()
@@ -72,15 +71,11 @@ func TestReportsAreKept(t *testing.T) {
 		t.Errorf("%v", meta)
 	}
 
-	page, err := os.ReadFile("../../docs/from-panda.md")
+	query, err := os.ReadFile("../../docs/examples/panda.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllSubmatch(page, -1)
-	if len(found) != 1 {
-		t.Fatalf("%d queries on the page", len(found))
-	}
-	rows, err := w.db.Query(context.Background(), "SELECT coalesce(json_agg(q), '[]') FROM ("+string(regexp.MustCompile(`;\s*$`).ReplaceAll(found[0][1], nil))+") q")
+	rows, err := w.db.Query(context.Background(), "SELECT coalesce(json_agg(q), '[]') FROM ("+strings.TrimSuffix(strings.TrimSpace(string(query)), ";")+") q")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/golden"
 )
 
 // everyCommand calls fn with each command that people see.
@@ -159,4 +161,35 @@ func TestDidYouMeanOfTheSite(t *testing.T) {
 			t.Errorf("divvy %s: code %d\n%swant %s", line, o.code, o.err, want)
 		}
 	}
+}
+
+// docs/commands.md lists every command that people see.
+func TestCommandsPage(t *testing.T) {
+	var page strings.Builder
+	page.WriteString(`# Commands
+
+<!-- Made from the commands by: go test ./cmd/divvy -run TestCommandsPage -update. -->
+
+` + "`divvy <command> --help`" + ` has flags and examples; ` + "`make man`" + ` writes manual pages and completions. Commands that ask a daemon take ` +
+		"`--server`, `--token-file`, `--ca`, `--cert`, `--cert-key` and `-o json|yaml|table`" + `.
+
+`)
+	root := cli.Tree(&cli.CLI{Streams: cli.StandardStreams()}, rootCommand)
+	for _, cmd := range root.Commands() {
+		if cmd.Hidden {
+			continue
+		}
+		var verbs []string
+		for _, sub := range cmd.Commands() {
+			if !sub.Hidden {
+				verbs = append(verbs, "`"+sub.Name()+"`")
+			}
+		}
+		about := cmd.Short
+		if verbs != nil {
+			about = strings.Join(verbs, ", ")
+		}
+		fmt.Fprintf(&page, "- `%s`: %s\n", cmd.CommandPath(), about)
+	}
+	golden.Equal(t, "../../docs/commands.md", page.String())
 }

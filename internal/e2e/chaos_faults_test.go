@@ -22,7 +22,7 @@ import (
 // fault is something that goes wrong while pilots work.
 type fault struct {
 	name    string
-	what    string // for the table of docs/guarantees.md
+	what    string // for docs/faults.csv
 	short   bool   // part of the short form
 	daemons int    // 0: two
 	pilots  int    // 0: 24

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// result is a row of the table in docs/guarantees.md, of one play.
+// result is a row of docs/faults.csv, of one play.
 type result struct {
 	Fault      string `json:"fault"`
 	What       string `json:"what"`

@@ -50,7 +50,7 @@ var failovers = []failover{
 		}},
 }
 
-// failedOver is a row of the table of docs/guarantees.md, of one play.
+// failedOver is a row of docs/failovers.csv, of one play.
 type failedOver struct {
 	result
 	Failover   bool   `json:"failover"`

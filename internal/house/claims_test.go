@@ -50,7 +50,7 @@ func TestClaimsFigures(t *testing.T) {
 	}
 }
 
-// The page names every key of a template and every gate of claims, and shows the example as it is.
+// The page names every key of a template and every gate of claims; the guide shows the example as it is.
 func TestClaimsPage(t *testing.T) {
 	page := read(t, "docs/claims.md")
 	var names []string
@@ -61,8 +61,8 @@ func TestClaimsPage(t *testing.T) {
 		t.Errorf("keys of a template %v, want %v", names, want)
 	}
 	task := read(t, "docs/examples/shadow/task.yml")
-	if _, body, _ := strings.Cut(task, "\n"); !strings.Contains(page, "```yaml\n"+body+"```") {
-		t.Error("the page shows another task than docs/examples/shadow/task.yml")
+	if _, body, _ := strings.Cut(task, "\n"); !strings.Contains(read(t, "docs/howto/share-a-gpu.md"), "```yaml\n"+body+"```") {
+		t.Error("the guide shows another task than docs/examples/shadow/task.yml")
 	}
 	gates := regexp.MustCompile(`"((?:claim|gang)_[a-z_]+)"\s+//`).FindAllStringSubmatch(read(t, "dispatcher/explain/gate.go"), -1)
 	if len(gates) != 8 {
@@ -78,7 +78,7 @@ func TestClaimsPage(t *testing.T) {
 // The files of docs/examples are valid.
 func TestExampleFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "docs/examples/*/*.yml"))
-	if err != nil || len(files) != 7 {
+	if err != nil || len(files) != 8 {
 		t.Fatalf("%v %v", files, err)
 	}
 	for _, file := range files {
@@ -126,7 +126,7 @@ func claimBlocks(t *testing.T) (blocks []string) {
 	if testing.Short() {
 		t.Skip("short: starts a daemon and pilots")
 	}
-	for _, m := range shellBlock.FindAllStringSubmatch(read(t, "docs/claims.md"), -1) {
+	for _, m := range shellBlock.FindAllStringSubmatch(read(t, "docs/howto/share-a-gpu.md"), -1) {
 		blocks = append(blocks, m[1])
 	}
 	if len(blocks) != 8 {
@@ -135,7 +135,7 @@ func claimBlocks(t *testing.T) (blocks []string) {
 	return blocks
 }
 
-// The first example of docs/claims.md, as it stands there: a primary and its shadow use one GPU.
+// The first example of docs/howto/share-a-gpu.md, as it stands there: a primary and its shadow use one GPU.
 func TestClaimsOfAShadow(t *testing.T) {
 	t.Parallel()
 	blocks := claimBlocks(t)

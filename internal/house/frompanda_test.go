@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The commands of docs/from-panda.md, as they stand there but for the port.
+// The commands of docs/howto/move-from-panda.md, as they stand there but for the port.
 func TestFromPanda(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -13,7 +13,7 @@ func TestFromPanda(t *testing.T) {
 	}
 	sh := newShell(t)
 	var blocks []string
-	for _, m := range shellBlock.FindAllStringSubmatch(read(t, "docs/from-panda.md"), -1) {
+	for _, m := range shellBlock.FindAllStringSubmatch(read(t, "docs/howto/move-from-panda.md"), -1) {
 		blocks = append(blocks, strings.ReplaceAll(m[1], "127.0.0.1:8470", "127.0.0.1:"+sh.port))
 	}
 	if len(blocks) != 4 {

@@ -86,14 +86,14 @@ func TestResourcesPage(t *testing.T) {
 	}
 }
 
-// The commands of docs/resources.md, as they stand there.
+// The commands of docs/howto/add-a-licence.md, as they stand there.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: starts a daemon and a pilot")
 	}
 	var blocks []string
-	for _, m := range shellBlock.FindAllStringSubmatch(read(t, "docs/resources.md"), -1) {
+	for _, m := range shellBlock.FindAllStringSubmatch(read(t, "docs/howto/add-a-licence.md"), -1) {
 		blocks = append(blocks, m[1])
 	}
 	if len(blocks) != 6 {

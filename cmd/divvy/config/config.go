@@ -22,64 +22,64 @@ import (
 type Config struct {
 	Database     Database
 	Listen       string `yaml:"listen" default:"127.0.0.1:8470" doc:"Address of the HTTP API; port 0 = any free one."`
-	Advertise    string `yaml:"advertise" doc:"host:port at which the other daemons of the site reach this one; empty = where it listens, with the host's name when that is all addresses. One daemon leads: it decides all pulls, and the others hand theirs on to it."`
+	Advertise    string `yaml:"advertise" doc:"host:port at which the other daemons reach this one; empty = where it listens, with the host's name when that is all addresses."`
 	Access       Access
 	Panda        Panda
-	Generators   int    `yaml:"generators" default:"2" doc:"Workers that make jobs out of tasks; 0 = none in this daemon."`
-	Site         string `yaml:"site" doc:"Site file to apply at the start when nothing was ever applied; ignored, and said so, when something was."`
+	Generators   int    `yaml:"generators" default:"2" doc:"Workers that make jobs; 0 = none in this daemon."`
+	Site         string `yaml:"site" doc:"Site file to apply at the start if none was ever applied."`
 	Lease        Lease
-	Sample       time.Duration `yaml:"sample" default:"1m" least:"100ms" doc:"How often the standing of the shares is written down for reports."`
+	Sample       time.Duration `yaml:"sample" default:"1m" least:"100ms" doc:"How often shares are sampled for reports."`
 	Keep         Keep
 	Wait         Wait
 	Pprof        string `yaml:"pprof" doc:"Loopback address for Go profiles, such as 127.0.0.1:6060; empty = off."`
 	Log          Log
-	ShareMetrics string `yaml:"share_metrics" default:"top" doc:"Shares that have metrics of their own: top = the upper two levels of the tree, none, all, or queues = all, and what each holds at each queue."`
+	ShareMetrics string `yaml:"share_metrics" default:"top" doc:"Shares with metrics of their own: top = the upper two levels, none, all, or queues = all, and each at each queue."`
 	Traces       Traces
-	StopWithin   time.Duration `yaml:"stop_within" default:"30s" least:"1s" doc:"Longest time that an orderly stop may take before the daemon leaves anyway."`
+	StopWithin   time.Duration `yaml:"stop_within" default:"30s" least:"1s" doc:"Longest time of an orderly stop."`
 }
 
 // Database is where the data is.
 type Database struct {
-	DSN         string `yaml:"database" default:"auto" doc:"Where the data is: auto = a private PostgreSQL in the state folder that the daemon starts and stops itself, or a DSN (postgres://user@host/name)."`
-	Direct      string `yaml:"database_direct" doc:"DSN past a pooler; needed beside database when that is PgBouncer in transaction mode (1.21 or later, with max_prepared_statements), for LISTEN and session locks."`
+	DSN         string `yaml:"database" default:"auto" doc:"Where the data is: a DSN (postgres://user@host/name), or auto = a private PostgreSQL in the state folder."`
+	Direct      string `yaml:"database_direct" doc:"DSN past a pooler, for LISTEN and session locks; needed when database is PgBouncer in transaction mode (1.21 or later, with max_prepared_statements)."`
 	Connections int    `yaml:"connections" default:"16" doc:"Most connections to the database."`
 	StateDir    string `yaml:"state_dir" doc:"Folder of the private PostgreSQL."`
 }
 
 // Access is who may call the HTTP API.
 type Access struct {
-	TokenFile    string `yaml:"token_file" doc:"File with tokens that have every right, one a line; every request must carry a token then (Authorization: Bearer)."`
-	RequireToken bool   `yaml:"require_token" doc:"Every request must carry a token, also without a token_file: one that divvy token create has made, the first with --database."`
+	TokenFile    string `yaml:"token_file" doc:"File with tokens that have every right, one a line; every request then needs a token (Authorization: Bearer)."`
+	RequireToken bool   `yaml:"require_token" doc:"Every request needs a token; divvy token create makes them, the first with --database."`
 	TLS          TLS
-	Issuers      string `yaml:"issuers" doc:"File with the issuers of JSON web tokens (OIDC), a line a role: address audience claim=value role user:… or queue:… or share:…."`
-	Requests     int    `yaml:"token_requests" default:"200" least:"0" doc:"Requests a second that a daemon serves of one token, pulls, renewals and ends not counted; the rest get 429. 0 = all."`
-	Pulls        int    `yaml:"token_pulls" least:"0" doc:"Pulls a second that a daemon serves of one token, which may be that of thousands of pilots; the rest get 429. 0 = all."`
+	Issuers      string `yaml:"issuers" doc:"File that maps web tokens (OIDC) to roles, one rule per line: issuer audience claim=value role user:… or queue:… or share:…."`
+	Requests     int    `yaml:"token_requests" default:"200" least:"0" doc:"Requests a second per token, without pulls, renewals and ends; more get 429. 0 = all."`
+	Pulls        int    `yaml:"token_pulls" least:"0" doc:"Pulls a second per token; more get 429. 0 = all."`
 	Insecure     bool   `yaml:"insecure" doc:"Listen beyond loopback without a token."`
 }
 
 // TLS is that of listen, and of the calls between daemons.
 type TLS struct {
-	Cert     string `yaml:"tls_cert" doc:"Certificate of listen (PEM, with its chain), which speaks TLS then; read again when it has changed."`
+	Cert     string `yaml:"tls_cert" doc:"Certificate of listen (PEM, with its chain), for TLS; read again when it changes."`
 	Key      string `yaml:"tls_key" doc:"Key of tls_cert."`
-	CA       string `yaml:"tls_ca" doc:"CAs of the other daemons' certificates, a PEM file or a folder of *.pem, *.crt, *.0; empty = those of the system; read again when it has changed."`
-	PeerName string `yaml:"tls_peer_name" doc:"Name that the other daemons' certificates are for, whatever the address at which they are reached; empty = the host of that address."`
+	CA       string `yaml:"tls_ca" doc:"CAs of the other daemons' certificates, a PEM file or a folder of *.pem, *.crt, *.0; empty = the system's; read again when it changes."`
+	PeerName string `yaml:"tls_peer_name" doc:"Name that the other daemons' certificates are for; empty = the host of their address."`
 	ClientCA string `yaml:"tls_client_ca" doc:"CAs of client certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
-	Roles    string `yaml:"tls_roles" doc:"File with a line a kind of client certificate: \"pattern of subjects\" role user:… or queue:… or share:…; the first that fits counts."`
+	Roles    string `yaml:"tls_roles" doc:"File that maps certificate subjects to roles, one rule per line: \"pattern\" role user:… or queue:… or share:…."`
 }
 
 // Panda is PanDA's API for its pilots.
 type Panda struct {
-	Listen     string        `yaml:"panda_listen" doc:"Address of PanDA's API for its pilots; empty = beside the HTTP API, on listen."`
-	Cert       string        `yaml:"panda_cert" doc:"Certificate of panda_listen (PEM, with its chain), which speaks TLS then."`
+	Listen     string        `yaml:"panda_listen" doc:"Address of PanDA's API; empty = on listen."`
+	Cert       string        `yaml:"panda_cert" doc:"Certificate of panda_listen (PEM, with its chain), for TLS."`
 	Key        string        `yaml:"panda_key" doc:"Key of panda_cert."`
 	ClientCA   string        `yaml:"panda_client_ca" doc:"CAs of the pilots' certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
-	Users      string        `yaml:"panda_users" doc:"File with a line a kind of certificate: \"pattern of subjects\" user origins…; the first that fits counts."`
-	Tokens     string        `yaml:"panda_tokens" doc:"File with the tokens of pilots, a line each: name token origins…. The tokens of token_file are good for PanDA's API too, not the other way round."`
-	Issuers    string        `yaml:"panda_issuers" doc:"File with the issuers of JSON web tokens (OIDC), a line each: address audience origins…, robot:client…."`
-	Anonymous  bool          `yaml:"panda_anonymous" doc:"Let pilots in with any credential or none, from other hosts too."`
-	URL        string        `yaml:"panda_url" doc:"Where pilots download their payload script, such as https://divvy.example.org:25443; empty = as each of them called it."`
-	Lease      time.Duration `yaml:"panda_lease" default:"100m" doc:"An attempt that a PanDA pilot runs is given up when nothing was heard of it for so long; that pilot reports every half hour, and says up to two minutes late that a job has failed: not under 3m."`
-	Transforms string        `yaml:"panda_transforms" doc:"Folder of payload scripts that pilots fetch at /trf/, beside runShell; empty = none."`
+	Users      string        `yaml:"panda_users" doc:"File that maps certificate subjects to users, one rule per line: \"pattern\" user origins…."`
+	Tokens     string        `yaml:"panda_tokens" doc:"File with tokens of PanDA's pilots, one per line: name token origins…."`
+	Issuers    string        `yaml:"panda_issuers" doc:"File with issuers of web tokens (OIDC), one per line: issuer audience origins…, robot:client…."`
+	Anonymous  bool          `yaml:"panda_anonymous" doc:"Let PanDA's pilots in with any credential or none, from other hosts too."`
+	URL        string        `yaml:"panda_url" doc:"Where PanDA's pilots download scripts, such as https://divvy.example.org:25443; empty = as each called it."`
+	Lease      time.Duration `yaml:"panda_lease" default:"100m" doc:"An attempt of a PanDA pilot is lost after so long a silence; these pilots report every half hour. Not under 3m."`
+	Transforms string        `yaml:"panda_transforms" doc:"Folder of payload scripts at /trf/; empty = none."`
 }
 
 // Lease is how long leases live.
@@ -91,32 +91,32 @@ type Lease struct {
 
 // Keep is how long things are kept.
 type Keep struct {
-	Samples   time.Duration `yaml:"keep_samples" default:"720h" least:"1h" doc:"How long these standings of the shares are kept. By the day."`
-	History   time.Duration `yaml:"keep_history" default:"9600h" doc:"How long attempts and jobs that are over are kept, for reports and for retries of their task; 0 = for ever. By the day."`
-	Hours     time.Duration `yaml:"keep_usage_hours" default:"9600h" doc:"How long usage, waits and fairness are kept by the hour, for reports; 0 = for ever. By the day."`
-	Days      time.Duration `yaml:"keep_usage_days" doc:"How long usage is kept by the day, of shares, queues, users, tasks and nodes; 0 = for ever."`
-	Decisions time.Duration `yaml:"keep_decisions" default:"168h" least:"1h" doc:"How long what a replay needs is kept: the log, and checkpoints of what it came to."`
-	Audit     time.Duration `yaml:"keep_audit" default:"9600h" doc:"How long the audit is kept: who changed what; 0 = for ever."`
+	Samples   time.Duration `yaml:"keep_samples" default:"720h" least:"1h" doc:"How long samples are kept. By the day."`
+	History   time.Duration `yaml:"keep_history" default:"9600h" doc:"How long ended attempts and jobs are kept; 0 = for ever. By the day."`
+	Hours     time.Duration `yaml:"keep_usage_hours" default:"9600h" doc:"How long usage, waits and fairness by the hour are kept; 0 = for ever. By the day."`
+	Days      time.Duration `yaml:"keep_usage_days" doc:"How long usage by the day is kept; 0 = for ever."`
+	Decisions time.Duration `yaml:"keep_decisions" default:"168h" least:"1h" doc:"How long the log and its checkpoints are kept, for replays."`
+	Audit     time.Duration `yaml:"keep_audit" default:"9600h" doc:"How long the audit is kept; 0 = for ever."`
 }
 
 // Wait is how long pulls, jobs and slots wait for something better.
 type Wait struct {
-	Making time.Duration `yaml:"making_wait" default:"1s" doc:"How long a pull waits for jobs of the share that comes first while no generator makes any jobs; five times that in all."`
-	Local  time.Duration `yaml:"local_wait" default:"10m" least:"1s" doc:"At queues that are not near their inputs, jobs that prefer to be come after others of their share and priority for so long; the same on all daemons of a site."`
-	Gang   time.Duration `yaml:"gang_hold" default:"1m" least:"1s" doc:"Slots of a node are held for jobs that start together for so long at the most; then they are others' for as long."`
+	Making time.Duration `yaml:"making_wait" default:"1s" doc:"How long a pull waits for jobs of the share that comes first while none are made; five times that in all."`
+	Local  time.Duration `yaml:"local_wait" default:"10m" least:"1s" doc:"How long jobs that prefer to be near their inputs come after others at other queues; the same on all daemons."`
+	Gang   time.Duration `yaml:"gang_hold" default:"1m" least:"1s" doc:"How long slots of a node are held for jobs that start together; then they are others' for as long."`
 }
 
 // Log is what is logged, and how.
 type Log struct {
 	Format    string `yaml:"log_format" default:"text" doc:"text or json."`
-	Level     string `yaml:"log_level" default:"info" doc:"debug, info, warn or error; while the daemon runs: divvy log level."`
-	PerSecond int    `yaml:"log_per_second" default:"100" least:"0" doc:"Lines of one message and level that are written in a second; of the rest, how many there were. 0 = all."`
+	Level     string `yaml:"log_level" default:"info" doc:"debug, info, warn or error; at run time: divvy log level."`
+	PerSecond int    `yaml:"log_per_second" default:"100" least:"0" doc:"Most log lines a second of one message and level. 0 = all."`
 }
 
 // Traces are those of OpenTelemetry.
 type Traces struct {
-	URL   string `yaml:"traces" doc:"Where OpenTelemetry traces from a pull to its commit go, by OTLP over HTTP, such as http://127.0.0.1:4318; empty = off. Headers and certificates: OTEL_EXPORTER_OTLP_*."`
-	OneIn int    `yaml:"trace_one_in" default:"100" least:"1" doc:"One request in so many is traced, beside those whose caller traces them."`
+	URL   string `yaml:"traces" doc:"OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318; empty = off. Headers and certificates: OTEL_EXPORTER_OTLP_*."`
+	OneIn int    `yaml:"trace_one_in" default:"100" least:"1" doc:"One request in so many is traced."`
 }
 
 // mostConnections is the largest max_connections of a PostgreSQL.

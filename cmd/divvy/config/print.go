@@ -39,29 +39,21 @@ func Reference() string {
 
 <!-- Made from cmd/divvy/config/config.go by: go test ./cmd/divvy/config -run TestConfigReference -update. Edit the struct, not this page. -->
 
-Every key can be said in four places. The first that says it wins:
-
-1. a flag of ` + "`divvy serve`" + `
-2. the environment
-3. the file that ` + "`--config`" + ` or ` + "`DIVVY_CONFIG`" + ` names
-4. the default
-
-The file is strict YAML: an unknown or repeated key is refused with file:line:column.
-` + "`divvy serve --print-config`" + ` shows what came out of it, passwords in a DSN as ` + "`xxxxx`" + ` and a DSN that does not read well not at all, and starts nothing.
-Listening beyond loopback is refused without ` + "`--require-token`, `--token-file`, `--issuers`, `--tls-roles` or `--insecure`" + `; see [access](access.md).
+A key such as ` + "`lease_ttl`" + ` is the flag ` + "`--lease-ttl`" + ` of ` + "`divvy serve`" + `, the variable ` + "`DIVVY_LEASE_TTL`" + `, and a key of the strict YAML file that ` + "`--config`" + ` or ` +
+		"`DIVVY_CONFIG`" + ` names. The first of these wins, then the default. ` + "`divvy serve --print-config`" + ` shows the result, passwords as ` + "`xxxxx`" + `.
+Listening beyond loopback is refused without ` + "`require_token`, `token_file`, `issuers`, `tls_roles` or `insecure`" + `; see [access](access.md).
 
 `)
-	b.WriteString("| key | flag | environment | type | default | what it is |\n|---|---|---|---|---|---|\n")
 	def := Defaults()
 	for _, f := range fields() {
-		value := "`" + f.get(def) + "`"
+		value := " (`" + f.get(def) + "`)"
 		switch {
 		case f.key == "state_dir":
-			value = "`/var/lib/divvy` as root, else `$XDG_STATE_HOME/divvy`"
+			value = " (`/var/lib/divvy` as root, else `$XDG_STATE_HOME/divvy`)"
 		case f.get(def) == "":
 			value = ""
 		}
-		fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s | %s |\n", f.key, f.flag(), f.env(), f.kind(), value, f.doc)
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", f.key, value, f.doc)
 	}
 	b.WriteString(`
 Client commands know ` + "`DIVVY_SERVER`" + ` (` + "`--server`" + `), ` + "`DIVVY_TOKEN`" + ` (the token itself) and ` + "`--token-file`" + `.
