@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -73,7 +73,7 @@ func TestFilesOfGuides(t *testing.T) {
 			case strings.HasPrefix(text, "shares:"):
 				_, err = site.Parse(page, []byte(text))
 			case strings.HasPrefix(text, "name:"):
-				_, err = generator.ParseSpecs(page, []byte(text))
+				_, err = spec.ParseSpecs(page, []byte(text))
 			default:
 				_, err = site.Parse(page, []byte("shares:\n"+text)) // one share
 			}
