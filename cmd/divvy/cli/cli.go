@@ -171,11 +171,6 @@ func (c *CLI) WithClient(do func(ctx context.Context, cl *client.Client, args []
 	}
 }
 
-// Run is withClient of a function that needs the command line too.
-func (c *CLI) Run(do func(ctx context.Context, c *CLI, cl *client.Client, args []string) error) func(*cobra.Command, []string) error {
-	return c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error { return do(ctx, c, cl, args) })
-}
-
 // Whoami is kept with a version: user@host.
 func Whoami() string {
 	name := os.Getenv("USER")

@@ -41,13 +41,13 @@ func Items[T any](c *CLI, call func(ctx context.Context, cl *client.Client, args
 }
 
 // ByID is Answer of a call for the one thing whose id is the argument.
-func ByID[T any](c *CLI, what string, call func(cl *client.Client, ctx context.Context, id int64) (T, error), write func(Paper, T)) runE {
+func ByID[T any](c *CLI, what string, call func(ctx context.Context, cl *client.Client, id int64) (T, error), write func(Paper, T)) runE {
 	return Answer(c, func(ctx context.Context, cl *client.Client, args []string) (answer T, err error) {
 		id, err := ParseID(what, args[0])
 		if err != nil {
 			return answer, err
 		}
-		return call(cl, ctx, id)
+		return call(ctx, cl, id)
 	}, write)
 }
 

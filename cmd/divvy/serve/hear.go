@@ -18,8 +18,8 @@ const channel = "divvy"
 // hintNews is said by daemons whose tasks have changed.
 const hintNews = "news"
 
-// hearing is what a daemon listens for, and who is told.
-type hearing struct {
+// listener hears of changes, and wakes what waits for them.
+type listener struct {
 	news       *loops.News
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
@@ -28,23 +28,23 @@ type hearing struct {
 }
 
 // heard passes a hint on; generators look anew at what they went by.
-func (h *hearing) heard(hint string) {
-	h.news.Hear(true)
+func (l *listener) heard(hint string) {
+	l.news.Hear(true)
 	if hint == "" || hint == "tasks" || hint == "site" {
-		h.generator.Heard()
+		l.generator.Heard()
 	}
 	if hint == "site" {
-		h.dispatcher.Written() // whoever changed it may be gone
+		l.dispatcher.Written() // whoever changed it may be gone
 	}
-	h.news.Wake(hint)
+	l.news.Wake(hint)
 }
 
 // hear listens until ctx ends, on a connection of its own that is made anew when it breaks.
-func (h *hearing) hear(ctx context.Context) {
+func (l *listener) hear(ctx context.Context) {
 	for n := 1; ; n++ {
 		began := time.Now()
-		err := pg.Listen(ctx, h.direct, channel, h.heard)
-		h.news.Hear(false)
+		err := pg.Listen(ctx, l.direct, channel, l.heard)
+		l.news.Hear(false)
 		if ctx.Err() != nil {
 			return
 		}
@@ -52,7 +52,7 @@ func (h *hearing) hear(ctx context.Context) {
 			n = 1
 		}
 		if n == 1 {
-			h.log.Warn("notifications are away; ticks go on", "error", err)
+			l.log.Warn("notifications are away; ticks go on", "error", err)
 		}
 		if !loops.Pause(ctx, loops.Backoff(n, err)) {
 			return
@@ -61,13 +61,13 @@ func (h *hearing) hear(ctx context.Context) {
 }
 
 // hearGenerator wakes the generators of this daemon at once after its own submissions.
-func (h *hearing) hearGenerator(ctx context.Context) {
+func (l *listener) hearGenerator(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-h.generator.Hints():
-			h.news.Wake("tasks")
+		case <-l.generator.Hints():
+			l.news.Wake("tasks")
 		}
 	}
 }

@@ -100,9 +100,9 @@ func (d *Daemon) startLoops(context.Context) error {
 	for _, l := range d.loops() {
 		group.Go(func() error { l.Run(ctx, metrics, d.part("steps")); return nil })
 	}
-	ear := hearing{news: d.news, dispatcher: d.dispatcher, generator: d.generator, direct: d.db.direct, log: d.log}
-	group.Go(func() error { ear.hear(ctx); return nil })
-	group.Go(func() error { ear.hearGenerator(ctx); return nil })
+	hints := listener{news: d.news, dispatcher: d.dispatcher, generator: d.generator, direct: d.db.direct, log: d.log}
+	group.Go(func() error { hints.hear(ctx); return nil })
+	group.Go(func() error { hints.hearGenerator(ctx); return nil })
 	group.Go(func() error { d.news.Spread(ctx, d.company.tell); return nil })
 	d.life.onStop("background steps", 10*time.Second, func(stop context.Context) error {
 		cancel()

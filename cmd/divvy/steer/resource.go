@@ -28,7 +28,7 @@ func Resource(c *cli.CLI) *cobra.Command {
 HELD are the units of jobs with a slot and of resource claims (BY CLAIMS), ALLOWANCE is what a sharing ID may hold now, WHY what keeps the next unit from it: allowance (it has its part, and what is free is
 kept for others below theirs), capacity (no unit is free), external (others use them outside of divvy), reservation (they
 are kept for a job that was passed over for long).`,
-			Example: "  divvy resource show maya\n  divvy resource show table:orders", Args: cli.Takes("RESOURCE, the name of a resource"), RunE: c.Run(resourceShow)},
+			Example: "  divvy resource show maya\n  divvy resource show table:orders", Args: cli.Takes("RESOURCE, the name of a resource"), RunE: resourceShow(c)},
 		resourceSetCommand(c),
 		resourceWatchCommand(c),
 	)
@@ -83,14 +83,14 @@ func capacityLine(r client.ResourceCapacity) string {
 	return line + show.Pick(r.Capacity == r.FileCapacity, ", as the site file says", fmt.Sprintf(", as set for more than this; the site file says %d", r.FileCapacity))
 }
 
-func resourceShow(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) error {
-	parts, err := cl.Resource(ctx, args[0])
-	if err != nil {
-		return err
-	}
-	return c.Print(client.Page[client.Resource]{Items: parts}, func(w io.Writer) {
+func resourceShow(c *cli.CLI) func(*cobra.Command, []string) error {
+	var name string
+	return cli.Items(c, func(ctx context.Context, cl *client.Client, args []string) ([]client.Resource, error) {
+		name = args[0]
+		return cl.Resource(ctx, name)
+	}, func(w cli.Paper, parts []client.Resource) {
 		if len(parts) == 0 {
-			fmt.Fprintf(w, "no key of %s is in use\n", args[0])
+			fmt.Fprintf(w, "no key of %s is in use\n", name)
 		}
 		for i, r := range parts {
 			if i > 0 {

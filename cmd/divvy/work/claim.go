@@ -26,7 +26,7 @@ func Claim(c *cli.CLI) *cobra.Command {
 A claim is pending until the first of its jobs gets a slot; then it is bound there, at that node and with these devices, and its
 other jobs get slots of that node only. It is draining when its task was scaled down and those that hold it still run, and
 released when no job is left that may hold it.`,
-			Example: "  divvy resource-claim show 7", Args: cli.Takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: cli.ByID(c, "resource-claim", (*client.Client).Claim, writeClaim)})
+			Example: "  divvy resource-claim show 7", Args: cli.Takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: cli.ByID(c, "resource-claim", func(ctx context.Context, cl *client.Client, id int64) (client.Claim, error) { return cl.Claim(ctx, id) }, writeClaim)})
 	return group
 }
 

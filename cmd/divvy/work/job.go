@@ -24,9 +24,9 @@ import (
 func Job(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "job", Aliases: []string{"jobs"}, Short: "Jobs: the units that pilots run"}
 	group.AddCommand(jobListCommand(c), jobLogsCommand(c), jobExplainCommand(c),
-		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cli.Takes("JOB, the id of a job"), RunE: cli.ByID(c, "job", (*client.Client).Job, writeJob)},
+		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cli.Takes("JOB, the id of a job"), RunE: cli.ByID(c, "job", func(ctx context.Context, cl *client.Client, id int64) (client.Job, error) { return cl.Job(ctx, id) }, writeJob)},
 		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a leased one is told so at its pilot's next heartbeat", Args: cli.Takes("JOB..., the ids of jobs"),
-			RunE: c.Run(jobKill)})
+			RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error { return jobKill(ctx, c, cl, args) })})
 	return group
 }
 
@@ -79,7 +79,7 @@ func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) 
 func jobLogsCommand(c *cli.CLI) *cobra.Command {
 	var attempt int
 	cmd := &cobra.Command{Use: "logs JOB", Aliases: []string{"log"}, Short: "Print the end of what an attempt wrote", Args: cli.Takes("JOB, the id of a job"),
-		RunE: cli.ByID(c, "job", func(cl *client.Client, ctx context.Context, id int64) (client.Log, error) {
+		RunE: cli.ByID(c, "job", func(ctx context.Context, cl *client.Client, id int64) (client.Log, error) {
 			return cl.JobLog(ctx, id, attempt)
 		},
 			func(w cli.Paper, log client.Log) {

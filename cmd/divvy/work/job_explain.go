@@ -30,7 +30,7 @@ never run it are counted only; -o wide lists them. Of a job that runs or has end
 		RunE: cli.ByID(c, "job", explainJob, writeExplanation)}
 }
 
-func explainJob(cl *client.Client, ctx context.Context, id int64) (client.Explanation, error) {
+func explainJob(ctx context.Context, cl *client.Client, id int64) (client.Explanation, error) {
 	e, err := cl.ExplainJob(ctx, id)
 	if client.IsCode(err, "no_job") {
 		err = fail.Hintf(err, "'divvy job list' has those that there are.")

@@ -73,7 +73,7 @@ func namesOf(names []string, none string, wide bool) string {
 func taskQueuesCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "queues TASK", Short: "Show where the jobs of a task may run, and what excludes which queue",
 		Args: cli.Takes("TASK, the id of a task"), Example: "  divvy task queues 12",
-		RunE: cli.ByID(c, "task", func(cl *client.Client, ctx context.Context, id int64) (client.Page[client.KindQueues], error) {
+		RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (client.Page[client.KindQueues], error) {
 			kinds, err := cl.TaskQueues(ctx, id)
 			return client.Page[client.KindQueues]{Items: kinds}, err
 		}, func(w cli.Paper, page client.Page[client.KindQueues]) { writeKinds(w, page.Items) })}

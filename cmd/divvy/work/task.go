@@ -22,7 +22,7 @@ func Task(c *cli.CLI) *cobra.Command {
 	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c), taskScaleCommand(c), taskCloneCommand(c),
 		taskQueuesCommand(c),
 		taskExplainCommand(c),
-		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cli.Takes("TASK, the id of a task"), RunE: cli.ByID(c, "task", (*client.Client).Task, writeTask)})
+		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cli.Takes("TASK, the id of a task"), RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (client.Task, error) { return cl.Task(ctx, id) }, writeTask)})
 	group.AddCommand(taskVerbCommands(c)...)
 	return group
 }

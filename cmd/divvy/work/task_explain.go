@@ -1,6 +1,7 @@
 package work
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,9 @@ func taskExplainCommand(c *cli.CLI) *cobra.Command {
 		Long: `Explain why nothing more of a task runs: what the task waits for, and of its job that is to start
 next the first gate that it does not pass at each queue, what comes before it, and when it is likely to start.
 Of a task without jobs the same of a piece that is no job yet. -o wide lists queues that can never run it.`,
-		RunE: cli.ByID(c, "task", (*client.Client).ExplainTask, writeTaskExplanation)}
+		RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (client.TaskExplanation, error) {
+			return cl.ExplainTask(ctx, id)
+		}, writeTaskExplanation)}
 }
 
 func writeTaskExplanation(w cli.Paper, e client.TaskExplanation) {
