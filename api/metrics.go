@@ -34,10 +34,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "divvy_http_requests_in_flight", Help: "Requests that are being served, long polls included.",
 		}),
 		shed: f.NewCounter(prometheus.CounterOpts{
-			Name: "divvy_pulls_shed_total", Help: "Pulls that were refused so that renewals and ends are served in time, or since too many wait.",
+			Name: "divvy_pulls_shed_total", Help: "Pulls refused so that renewals and ends are served in time, or because too many wait.",
 		}),
 		limited: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "divvy_requests_limited_total", Help: "Requests that were refused since their token had asked for too much: by what there was too much of.",
+			Name: "divvy_requests_limited_total", Help: "Requests refused because of the rate of their token: requests or pulls.",
 		}, []string{"of"}),
 	}
 }

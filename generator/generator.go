@@ -82,11 +82,11 @@ func New(cfg Config) *Generator {
 	return &Generator{cfg: cfg, hints: make(chan struct{}, 1), outlook: outlook{soon: soonDone}, metrics: metrics{
 		submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
 		generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
-		moves:     counter("divvy_task_moves_settled_total", "Tasks that this daemon looked at since the counts of their jobs had changed."),
+		moves:     counter("divvy_task_moves_settled_total", "Tasks settled by this daemon after counts of their jobs had changed."),
 		ended: factory.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
-			Help: "Tasks that this daemon saw end, by state."}, []string{"state"}),
+			Help: "Tasks that ended, by state, as this daemon saw it."}, []string{"state"}),
 		deadlines: factory.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_task_deadlines",
-			Help: "Tasks with a deadline that are not over, by what it looks like."}, []string{"late_risk"}),
+			Help: "Live tasks with a deadline, by risk of being late."}, []string{"late_risk"}),
 		throttled: factory.NewGauge(prometheus.GaugeOpts{Name: "divvy_tasks_throttled",
 			Help: "Tasks that wait for a limit of the site, as of when this daemon last looked."}),
 	}}

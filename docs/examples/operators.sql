@@ -41,3 +41,18 @@ FROM report.reclaims WHERE closed_at IS NULL GROUP BY claimer, victim, state ORD
 -- What did reclaims cost in the last day?
 SELECT claimer, victim, count(*) AS jobs, sum(lost_unit_seconds) / 3600 AS unit_hours_lost
 FROM report.reclaims WHERE state = 'revoked' AND ordered_at > now() - interval '1 day' GROUP BY claimer, victim ORDER BY unit_hours_lost DESC;
+
+-- With what do attempts fail at a queue?
+SELECT node, outcome, exit_code, message, count(*) AS attempts
+FROM report.attempts WHERE queue = 'CERN' AND ended_at > now() - interval '1 hour' GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC;
+
+-- Where are attempts lost?
+SELECT queue, node, count(*) AS attempts
+FROM report.attempts WHERE outcome = 'lost' AND ended_at > now() - interval '1 hour' GROUP BY 1, 2 ORDER BY 3 DESC;
+
+-- Which daemon led last?
+SELECT host, address, seen_at FROM daemons WHERE id = (SELECT by FROM report.ledger ORDER BY seq DESC LIMIT 1);
+
+-- What do sessions wait for, and for which?
+SELECT pid, application_name, state, wait_event_type, wait_event, now() - state_change AS since, pg_blocking_pids(pid) AS blocked_by, query
+FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY state, since DESC;

@@ -70,7 +70,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return &Metrics{
 		runs:   f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_step_runs_total", Help: "Background steps that ran."}, []string{"step"}),
 		errors: f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_step_errors_total", Help: "Background steps that failed."}, []string{"step"}),
-		items:  f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_step_items_total", Help: "What background steps worked on, in the unit of the step."}, []string{"step"}),
+		items:  f.NewCounterVec(prometheus.CounterOpts{Name: "divvy_step_items_total", Help: "Items that background steps worked on."}, []string{"step"}),
 		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "divvy_step_seconds", Help: "Seconds of one background step.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9)}, []string{"step"}),
 	}

@@ -9,11 +9,11 @@ import (
 type poolMetrics struct{ pool *pgxpool.Pool }
 
 var (
-	poolConnections = prometheus.NewDesc("divvy_pool_connections", "Connections to the database that there are, by what they do.", []string{"state"}, nil)
-	poolMost        = prometheus.NewDesc("divvy_pool_max_connections", "Most connections that there may be.", nil, nil)
-	poolAcquired    = prometheus.NewDesc("divvy_pool_acquires_total", "Connections that were taken out of the pool.", nil, nil)
-	poolWaits       = prometheus.NewDesc("divvy_pool_waits_total", "Of them, those that somebody had to wait for: all were in use.", nil, nil)
-	poolWaited      = prometheus.NewDesc("divvy_pool_wait_seconds_total", "How long was waited for them.", nil, nil)
+	poolConnections = prometheus.NewDesc("divvy_pool_connections", "Connections to the database by state.", []string{"state"}, nil)
+	poolMost        = prometheus.NewDesc("divvy_pool_max_connections", "Upper limit of connections.", nil, nil)
+	poolAcquired    = prometheus.NewDesc("divvy_pool_acquires_total", "Connections taken out of the pool.", nil, nil)
+	poolWaits       = prometheus.NewDesc("divvy_pool_waits_total", "Connections that a caller had to wait for because all were in use.", nil, nil)
+	poolWaited      = prometheus.NewDesc("divvy_pool_wait_seconds_total", "Time spent waiting for connections.", nil, nil)
 	poolGivenUp     = prometheus.NewDesc("divvy_pool_waits_given_up_total", "Waits for a connection that ended without one.", nil, nil)
 )
 

@@ -98,7 +98,7 @@ func NewStore(c Config) *Store {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Store{db: c.Pool, hooks: c.Hooks, log: c.Log, due: promauto.With(c.Metrics).NewCounterVec(prometheus.CounterOpts{
-		Name: "divvy_site_later_total", Help: "Later versions of the site that this daemon dealt with when they were due, by outcome."}, []string{"outcome"})}
+		Name: "divvy_site_later_total", Help: "Site files applied later by this daemon, by outcome."}, []string{"outcome"})}
 }
 
 // newest is the newest version that a store has parsed.

@@ -47,7 +47,7 @@ func (d *Daemon) part(name string) *slog.Logger { return d.log.With("part", name
 // lead exports who decides.
 func (w *watching) lead(leads func() bool) {
 	promauto.With(w.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "divvy_daemon_decides",
-		Help: "1 where this daemon leads: it decides pulls and writes the log; 0 where it follows. The sum over all daemons should be 1."}, func() float64 {
+		Help: "1 if this daemon is the leader, else 0. The sum over all daemons should be 1."}, func() float64 {
 		if leads() {
 			return 1
 		}
