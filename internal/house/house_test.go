@@ -1,6 +1,7 @@
 package house_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -48,28 +50,34 @@ func inside(importPath string) string {
 // packages lists the module's packages.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
-	cmd.Dir = root
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	all, err := listed()
 	if err != nil {
 		t.Fatal(err)
-	}
-	var all []goPackage
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p goPackage
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
 	}
 	if len(all) < 5 {
 		t.Fatalf("go list found %d packages", len(all))
 	}
 	return all
 }
+
+// listed asks once: go list takes a second and more of each core.
+var listed = sync.OnceValues(func() (all []goPackage, err error) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+})
 
 // walk calls fn with every file of the repository whose name ends in suffix, by its path from the root.
 func walk(t *testing.T, suffix string, fn func(path string)) {
