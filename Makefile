@@ -1,6 +1,6 @@
 # Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
 .DEFAULT_GOAL := help
-.PHONY: help build bin/divvy-bench test race lint bench profile demo screenshots faults failovers man ci
+.PHONY: help build bin/divvy-bench quick test race lint bench profile demo screenshots faults failovers man release ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
 RACE := ./dispatcher/... ./generator/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
@@ -38,6 +38,9 @@ demo: ## the main job: real processes shared out by a tree, checked in the end
 
 man: build ## manual pages and completions of shells, in man/ and completions/
 	bin/divvy man man --completions completions
+
+release: ## all that a release consists of, in dist/: archives for Linux and macOS, .deb, SBOMs, checksums; VERSION=v1.2.3
+	.ci/release $(VERSION)
 
 screenshots: ## pictures of the page for the README, light and dark, in docs/ (needs Chromium)
 	DIVVY_SCREENSHOTS=$(CURDIR)/docs go test -count=1 -tags browser ./cmd/divvy/serve -run TestBrowserScreenshots
