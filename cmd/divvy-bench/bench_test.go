@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -42,7 +43,7 @@ func TestBenchJSON(t *testing.T) {
 	if o.code != fail.Failed || !strings.Contains(o.err, "of its target, less than 100000 %") {
 		t.Fatalf("%+v", o)
 	}
-	var r suite.Report
+	var r figure.Report
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestBenchJSON(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 	all := "after loading, claims in process, submissions, generation beside claims, claims over HTTP, half of the top rate, waking: "
-	if len(r.Checks) != 1 || !strings.HasPrefix(r.Checks[0], all) || len(r.Settings) == 0 || len(r.Commands) == 0 || !r.Sizes.RequestIDs {
+	if len(r.Checks) != 1 || !strings.HasPrefix(r.Checks[0], all) || len(r.Settings) == 0 || len(r.Commands) == 0 || !strings.Contains(o.out, `"request_ids": true`) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -94,5 +95,17 @@ func TestBenchHistory(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(o.out) {
 			t.Errorf("it does not say %q:\n%s", want, o.out)
 		}
+	}
+}
+
+func TestWriteSamples(t *testing.T) {
+	var b strings.Builder
+	if err := writeSamples(&b, []figure.Sample{{Hour: 0.5, Pulls: 3, P99: 12.25, Weight: figure.Weight{WALMB: 7}}}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) != 3 || lines[1] != "0.500,0.000,0.000,0.000,3.000,0.000,12.250,0.000,0.000,0.000,0.000,0.000,0.000,0.000,7.000" ||
+		strings.Count(lines[0], ",") != strings.Count(lines[1], ",") {
+		t.Errorf("%s", b.String())
 	}
 }

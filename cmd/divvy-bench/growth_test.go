@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/cmd/divvy-bench/suite"
+	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -18,7 +18,7 @@ func TestBenchGrowth(t *testing.T) {
 	if o.code != fail.OK {
 		t.Fatalf("%+v", o)
 	}
-	var r suite.Report
+	var r figure.Report
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatal(err)
 	}

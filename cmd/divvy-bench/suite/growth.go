@@ -4,6 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
+	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Growth is how much larger the data sets of S5 and S9 are than the one that they are compared with.
@@ -33,57 +40,104 @@ func GrowthOf(ready, held int) Growth {
 	return g
 }
 
-// leaves is how many there are of shares that get jobs, and of queues.
-func (g Growth) leaves() int { return g.Tree[0] * g.Tree[1] * g.Tree[2] }
-
 // wide is the site with many shares and queues. The weights stay close, so that every leaf has jobs.
-func (g Growth) wide() plan {
-	return plan{tree: g.Tree, cycle: 3, queues: g.leaves(), slots: basePlan.slots, idle: true}
+func (g Growth) wide() stage.Plan {
+	p := stage.Plan{Tree: g.Tree, Cycle: 3, Slots: stage.Base.Slots, Idle: true}
+	p.Queues = p.Shares()
+	return p
 }
 
 // few is how many rounds what grows is measured.
-func (s *stage) few() int {
-	if n := s.Growth.Rounds; n > 0 {
-		return min(s.Rounds, n)
+func (r *run) few() int {
+	if n := r.sizes.Growth.Rounds; n > 0 {
+		return min(r.Rounds, n)
 	}
-	return s.Rounds
+	return r.Rounds
 }
 
 // growthBase says whether the data set of the run is what S5 grows from.
-func (s *stage) growthBase() bool { return s.Growth.From == s.Ready && s.Growth.FromHeld == s.Held }
+func (r *run) growthBase() bool {
+	return r.sizes.Growth.From == r.Ready && r.sizes.Growth.FromHeld == r.Held
+}
 
 // growthTop says whether it is the largest one, that of S9 too. It has history and more leases, which the base has
 // not: S5 does not look better by it.
-func (s *stage) growthTop() bool {
-	return s.Brief && s.Growth.Ready == s.Ready && s.Growth.Held == s.Held
+func (r *run) growthTop() bool {
+	return r.Brief && r.sizes.Growth.Ready == r.Ready && r.sizes.Growth.Held == r.Held
+}
+
+// growthSetting is the growth for the report.
+func (r *run) growthSetting() string {
+	g, where := r.sizes.Growth, ""
+	if r.growthTop() {
+		where = fmt.Sprintf(" and %d held, the data set of the run", r.Held)
+	}
+	n := g.wide().Queues
+	return fmt.Sprintf("from %d ready, %d held: to %d ready%s; to %d held; to %d shares x %d queues; %d daemons, which also fill %d slots; %d long polls",
+		g.From, g.FromHeld, g.Ready, where, g.Held, n, n, g.Daemons, g.Full, g.Polls)
+}
+
+// side is one data set of S5.
+type side struct {
+	name   string
+	figure string
+	target float64
+	ready  int
+	held   int
+	plan   stage.Plan
+	at     *stage.Stage // where it is; nil: to be made
+}
+
+// sides are the base and what it is compared with, the largest first.
+func (r *run) sides() []*side {
+	g := r.sizes.Growth
+	base := &side{name: "base", ready: g.From, held: g.FromHeld, plan: stage.Base}
+	large := &side{name: count(g.Ready) + " ready", figure: "ready_ratio", target: 0.85, ready: g.Ready, held: g.FromHeld, plan: stage.Base}
+	held := &side{name: count(g.Held) + " held", figure: "held_ratio", target: 0.95, ready: g.From, held: g.Held, plan: stage.Base}
+	wide := &side{figure: "wide_ratio", target: 0.8, ready: g.From, held: g.FromHeld, plan: g.wide()}
+	wide.name = fmt.Sprintf("%d shares x %d queues", wide.plan.Queues, wide.plan.Queues)
+	if r.growthBase() {
+		base.at = r.Stage
+	}
+	if r.growthTop() {
+		large.at, large.name = r.Stage, large.name+" and "+held.name
+	}
+	return []*side{base, large, held, wide}
+}
+
+// sizesOf are those of a data set of the growth.
+func (r *run) sizesOf(ready, held int) stage.Sizes {
+	s := r.Stage.Sizes
+	s.Ready, s.Held, s.Rounds = ready, held, r.few()
+	return s
 }
 
 // scale is S5 and S9, which share the largest data set.
-func (s *stage) scale(ctx context.Context, chosen selection) (err error) {
-	sides := s.sides()
+func scale(ctx context.Context, r *run) (err error) {
+	sides := r.sides()
 	large := sides[1]
-	if !chosen["S5"] {
+	if !r.chosen["S5"] {
 		sides = sides[1:2]
 	}
-	defer func() { err = errors.Join(err, s.stopSides(context.WithoutCancel(ctx), sides)) }()
-	if err := s.makeSides(ctx, sides); err != nil {
+	defer func() { err = errors.Join(err, stopSides(context.WithoutCancel(ctx), r, sides)) }()
+	if err := makeSides(ctx, r, sides); err != nil {
 		return err
 	}
-	if chosen["S5"] {
-		if err := s.growth(ctx, sides); err != nil {
+	if r.chosen["S5"] {
+		if err := growth(ctx, r, sides); err != nil {
 			return err
 		}
 	}
-	if chosen["S9"] {
-		if err := large.at.footprint(ctx); err != nil {
+	if r.chosen["S9"] {
+		if err := weigh(ctx, r, large.at); err != nil {
 			return err
 		}
 	}
 	for _, of := range sides {
-		if of.at == s {
-			err = s.goOn(ctx)
+		if of.at == r.Stage {
+			err = goOn(ctx, r.Stage)
 		} else {
-			err = of.at.settle(ctx)
+			err = of.at.Settle(ctx)
 		}
 		if err != nil {
 			return err
@@ -92,72 +146,108 @@ func (s *stage) scale(ctx context.Context, chosen selection) (err error) {
 	return nil
 }
 
-// goOn makes the data set of the run ready for what comes next. A daemon that is new reads its windows first.
-func (s *stage) goOn(ctx context.Context) error {
-	if s.served.Stop == nil {
-		if err := s.serve(ctx); err != nil {
-			return err
+// makeSides makes those that are not there, at the same time.
+func makeSides(ctx context.Context, r *run, sides []*side) error {
+	var group errgroup.Group // with the context of the run: daemons live longer than the group
+	var made []*side
+	for _, of := range sides {
+		if of.at != nil {
+			continue
 		}
-		if err := s.warm(ctx, s.pullOrder(s.address(), 0)); err != nil {
+		made = append(made, of)
+		r.Book.Say("a data set of %d ready and %d held jobs, %d shares, %d queues", of.ready, of.held, of.plan.Shares(), of.plan.Queues)
+		group.Go(func() (err error) {
+			if of.at, err = r.Beside(ctx, r.sizesOf(of.ready, of.held), of.plan); err != nil {
+				return err
+			}
+			if err := of.at.Serve(ctx); err != nil {
+				return err
+			}
+			return of.at.Hold(ctx, of.held)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, of := range made {
+		if err := of.at.Measured(ctx, fmt.Sprintf("loading %d ready, %d held, %d shares", of.ready, of.held, of.plan.Shares())); err != nil {
 			return err
 		}
 	}
-	return s.restore(ctx)
+	return writtenOut(ctx, r)
+}
+
+// writtenOut waits until what was loaded is on the disk: the data set that the others are compared with has been for
+// long. On a server where we may not ask for it, it comes by itself, beside the first rounds.
+func writtenOut(ctx context.Context, r *run) error {
+	const insufficientPrivilege = "42501" // SQLSTATE
+	r.Book.Say("CHECKPOINT")
+	_, err := r.Place.Pool.Exec(ctx, "CHECKPOINT")
+	if pg.Code(err) == insufficientPrivilege {
+		r.Book.Say("no CHECKPOINT: %v", err)
+		return nil
+	}
+	return err
+}
+
+// stopSides ends those that were made.
+func stopSides(ctx context.Context, r *run, sides []*side) error {
+	errs := make([]error, len(sides))
+	var all sync.WaitGroup
+	for i, of := range sides {
+		if of.at != nil && of.at != r.Stage {
+			all.Go(func() { errs[i] = of.at.Stop(ctx) })
+		}
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // growth is S5: the same load on the base and on each larger data set in turn.
-func (s *stage) growth(ctx context.Context, sides []*side) error {
-	if err := s.inTurn(ctx, sides); err != nil {
+func growth(ctx context.Context, r *run, sides []*side) error {
+	base := sides[0]
+	base.name += " of " + count(base.ready) + " ready"
+	var rounds figure.Rounds
+	if err := inTurn(ctx, r, sides, &rounds); err != nil {
 		return err
 	}
-	base := sides[0]
-	of := newSeries("claims over HTTP, base of "+count(base.ready)+" ready", "jobs/s", base.rates)
+	of := rounds.Of("claims over HTTP, " + base.name)
 	for _, grown := range sides[1:] {
-		if err := grown.at.measured(ctx, "claims over HTTP, "+grown.name); err != nil {
+		if err := grown.at.Measured(ctx, "claims over HTTP, "+grown.name); err != nil {
 			return err
 		}
-		series := newSeries("claims over HTTP, "+grown.name, "jobs/s", grown.rates)
-		s.figure(atLeast("S5", grown.figure, series.Median/of.Median, grown.target, series, of))
+		series := rounds.Of("claims over HTTP, " + grown.name)
+		r.Book.Add(figure.AtLeast("S5", grown.figure, series.Median/of.Median, grown.target, series, of))
 	}
-	if err := base.at.together(ctx); err != nil {
+	if err := together(ctx, r, base.at); err != nil {
 		return err
 	}
-	return s.fillUp(ctx)
+	return fillUp(ctx, r)
 }
 
 // inTurn measures every side once a round. The base and the data set of the run go on to be used and are restored in
 // the end.
-func (s *stage) inTurn(ctx context.Context, sides []*side) error {
-	rounds := s.few()
+func inTurn(ctx context.Context, r *run, sides []*side, rounds *figure.Rounds) error {
+	few := r.few()
 	for _, of := range sides {
-		if err := of.at.warm(ctx, of.at.pullOrder(of.at.address(), 0)); err != nil {
+		if err := of.at.Warm(ctx, of.at.PullOrder(of.at.Served.Address(), 0)); err != nil {
 			return err
 		}
 	}
-	for r := range rounds {
+	for i := range few {
 		for _, of := range sides {
-			s.say("round %d of %d: claims over HTTP, %s", r+1, rounds, of.name)
-			result, err := of.at.claimsServed(ctx, 0)
+			r.Book.Say("round %d of %d: claims over HTTP, %s", i+1, few, of.name)
+			c, err := of.at.ClaimsLeftOpen(ctx, 0)
 			if err != nil {
 				return err
 			}
-			if of == sides[0] || of.at == s || r+1 < rounds { // nothing is claimed of the others after the last one
-				if err := of.at.restore(ctx); err != nil {
+			if of == sides[0] || of.at == r.Stage || i+1 < few { // nothing is claimed of the others after the last one
+				if err := of.at.Restore(ctx); err != nil {
 					return err
 				}
 			}
-			of.rates = append(of.rates, float64(result.Answers)/result.Elapsed.Seconds())
+			note(rounds, "claims over HTTP, "+of.name, c)
 		}
 	}
 	return nil
-}
-
-// growthSetting is the growth for the report.
-func (s *stage) growthSetting() string {
-	g, where := s.Growth, ""
-	if s.growthTop() {
-		where = fmt.Sprintf(" and %d held, the data set of the run", s.Held)
-	}
-	return fmt.Sprintf("from %d ready, %d held: to %d ready%s; to %d held; to %d shares x %d queues; %d daemons, which also fill %d slots; %d long polls",
-		g.From, g.FromHeld, g.Ready, where, g.Held, g.leaves(), g.leaves(), g.Daemons, g.Full, g.Polls)
 }

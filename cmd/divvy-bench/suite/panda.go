@@ -10,6 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
+	"github.com/divvyhq/divvy/cmd/divvy-bench/load"
+	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -17,8 +20,7 @@ import (
 // are ranked by usage over target, the ready jobs of a site are sorted by that rank, and the first ten are tried one
 // by one with FOR UPDATE NOWAIT. As there, the rank is kept for ten seconds in a process: that is in its favour.
 type panda struct {
-	s       *stage
-	clients []int
+	r *run
 
 	mu     sync.Mutex
 	rank   []int32
@@ -30,23 +32,26 @@ const (
 	codeLockTaken = "55P03"
 )
 
-func (s *stage) newPanda() *panda {
-	s.command("PanDA's way: cmd/divvy-bench/suite/peers/panda_{rank,candidates,lock,take}.sql, rank kept for 10 s, best of 8 and 32 connections")
-	return &panda{s: s, clients: []int{8, 32}}
+func newPanda(r *run) *panda {
+	r.Book.Command("PanDA's way: cmd/divvy-bench/suite/peers/panda_{rank,candidates,lock,take}.sql, rank kept for 10 s, best of 8 and 32 connections")
+	return &panda{r: r}
 }
+
+func (p *panda) id() string   { return "S10" }
+func (p *panda) what() string { return "PanDA's way" }
 
 // fill copies the jobs.
 func (p *panda) fill(ctx context.Context) error {
-	p.s.say("copying the jobs for PanDA's way")
-	if err := p.s.level(ctx); err != nil {
+	p.r.Book.Say("copying the jobs for PanDA's way")
+	if err := p.r.Place.Level(ctx); err != nil {
 		return err
 	}
-	pool := p.s.place.pool
+	pool := p.r.Place.Pool
 	if _, err := pool.Exec(ctx, peer("panda_make")); err != nil {
 		return err
 	}
-	for _, l := range p.s.leaves {
-		if _, err := pool.Exec(ctx, peer("panda_target"), int32(l.id), l.part); err != nil {
+	for _, l := range p.r.Leaves {
+		if _, err := pool.Exec(ctx, peer("panda_target"), int32(l.ID), l.Part); err != nil {
 			return err
 		}
 	}
@@ -54,56 +59,51 @@ func (p *panda) fill(ctx context.Context) error {
 	return err
 }
 
-// measure is the best of the numbers of clients, in claims a second, and its p99 in ms.
-func (p *panda) measure(ctx context.Context) (best, p99 float64, err error) {
-	for _, clients := range p.clients {
-		rate, slow, err := p.claimFor(ctx, clients)
+// measure notes the best of the numbers of clients, in claims a second, and its p99.
+func (p *panda) measure(ctx context.Context, rounds *figure.Rounds) error {
+	var best, p99 float64
+	for _, n := range clients {
+		rate, slow, err := p.claimFor(ctx, n)
 		if err != nil {
-			return 0, 0, fmt.Errorf("PanDA's way: %w", err)
+			return fmt.Errorf("PanDA's way: %w", err)
 		}
 		if rate > best {
 			best, p99 = rate, slow
 		}
 	}
 	if best == 0 {
-		return 0, 0, &unmeasured{"PanDA's way claimed nothing in a round: " + tooShort}
+		return figure.TooShort("PanDA's way claimed nothing in a round")
 	}
-	return best, p99, nil
+	rounds.Add("PanDA's way", "jobs/s", best)
+	rounds.Add("p99 of PanDA's way", "ms", p99)
+	return nil
+}
+
+func (p *panda) figure(mine, slow figure.Series, all *figure.Rounds) figure.Figure {
+	theirs := all.Of("PanDA's way")
+	return figure.AtLeast("S10", "ratio", mine.Median/theirs.Median, 1000, mine, slow, theirs, all.Of("p99 of PanDA's way"))
 }
 
 func (p *panda) claimFor(ctx context.Context, clients int) (perSecond, p99 float64, err error) {
-	results := make([]pulled, clients)
+	got := newTaken(clients)
 	began := time.Now()
-	until := began.Add(p.s.Round)
-	var all sync.WaitGroup
-	for i := range results {
-		all.Go(func() {
-			r := &results[i]
-			for time.Now().Before(until) && r.err == nil {
-				from := time.Now()
-				job, err := p.pull(ctx, fmt.Sprint("p", i))
-				r.err = err
-				if job != 0 {
-					r.times = append(r.times, time.Since(from))
-					r.claims = append(r.claims, claim{job: job})
-				}
+	until := began.Add(p.r.Round)
+	got.all(func(i int, t *taken) {
+		for time.Now().Before(until) && t.err == nil {
+			from := time.Now()
+			var job int64
+			if job, t.err = p.pull(ctx, fmt.Sprint("p", i)); job != 0 {
+				t.times, t.claims = append(t.times, time.Since(from)), append(t.claims, load.Claim{Job: job})
 			}
-		})
-	}
-	all.Wait()
-	elapsed := time.Since(began)
-	claims, times, err := gather(results)
-	if err != nil {
-		return 0, 0, err
-	}
-	seen := map[int64]bool{}
-	for _, c := range claims {
-		if seen[c.job] {
-			return 0, 0, fmt.Errorf("job %d was claimed twice", c.job)
 		}
-		seen[c.job] = true
+	})
+	elapsed := time.Since(began)
+	claims, times, err := got.gathered()
+	var seen recount.Once
+	for _, c := range claims {
+		err = errors.Join(err, seen.Add(c.Job))
 	}
-	return float64(len(claims)) / elapsed.Seconds(), quantile(times, 0.99), nil
+	return float64(len(claims)) / elapsed.Seconds(), figure.Quantile(times, 0.99), err
 }
 
 // pull is one request; 0 when all ten candidates were in other hands, which a pilot there is told as "no jobs".
@@ -112,16 +112,13 @@ func (p *panda) pull(ctx context.Context, pilot string) (job int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	rows, err := p.s.place.pool.Query(ctx, peer("panda_candidates"), rand.IntN(queues), rank)
-	if err != nil {
-		return 0, err
-	}
-	candidates, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	pool := p.r.Place.Pool
+	candidates, err := pg.CollectTo(ctx, pgx.RowTo[int64], pool, peer("panda_candidates"), rand.IntN(p.r.Plan.Queues), rank)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range candidates {
-		err := pgx.BeginFunc(ctx, p.s.place.pool, func(tx pgx.Tx) error {
+		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if err := tx.QueryRow(ctx, peer("panda_lock"), id).Scan(&job); err != nil {
 				return err
 			}
@@ -140,19 +137,14 @@ func (p *panda) pull(ctx context.Context, pilot string) (job int64, err error) {
 }
 
 // leaves in the order of the rank.
-func (p *panda) leaves(ctx context.Context) ([]int32, error) {
+func (p *panda) leaves(ctx context.Context) (rank []int32, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.rank != nil && time.Since(p.ranked) < pandaRankFor {
-		return p.rank, nil
+	if p.rank == nil || time.Since(p.ranked) >= pandaRankFor {
+		if p.rank, err = pg.CollectTo(ctx, pgx.RowTo[int32], p.r.Place.Pool, peer("panda_rank")); err != nil {
+			return nil, err
+		}
+		p.ranked = time.Now()
 	}
-	rows, err := p.s.place.pool.Query(ctx, peer("panda_rank"))
-	if err != nil {
-		return nil, err
-	}
-	if p.rank, err = pgx.CollectRows(rows, pgx.RowTo[int32]); err != nil {
-		return nil, err
-	}
-	p.ranked = time.Now()
 	return p.rank, nil
 }

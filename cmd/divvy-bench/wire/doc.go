@@ -1,2 +1,0 @@
-// Package wire speaks HTTP for a load that costs little beside what it measures.
-package wire
