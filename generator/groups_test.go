@@ -91,8 +91,8 @@ func TestGroupsAreRun(t *testing.T) {
 // A task keeps the templates of the site as they were when it was submitted; its own go before them.
 func TestTemplatesOfTheSite(t *testing.T) {
 	site := []shares.ClaimTemplate{{Name: "a", Node: true, Linger: 5}, {Name: "b", Node: true}, {Name: "c", Node: true}}
-	s := spec.Spec{Roles: []spec.Member{{Role: "r"}}, ClaimTemplates: []spec.ClaimTemplate{{Name: "b", Devices: map[string]int{"gpu": 1}}},
-		Sharing: []spec.Sharing{{Template: "a", Scope: "all"}, {Template: "b", Scope: "all"}}}
+	s := spec.Spec{Structure: spec.Structure{Roles: []spec.Member{{Role: "r"}}, ClaimTemplates: []spec.ClaimTemplate{{Name: "b", Devices: map[string]int{"gpu": 1}}},
+		Sharing: []spec.Sharing{{Template: "a", Scope: "all"}, {Template: "b", Scope: "all"}}}}
 	got, err := s.WithTemplates(site)
 	if err != nil || len(got.ClaimTemplates) != 2 || got.ClaimTemplates[0].Devices["gpu"] != 1 || got.ClaimTemplates[1].Name != "a" ||
 		got.Layout().Templates[1].Linger != 5 || len(s.ClaimTemplates) != 1 {

@@ -14,7 +14,7 @@ func TestListing(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	submit := func(name, user, label string, priority int) int64 {
-		s := spec.Spec{Name: name, User: user, Label: label, Share: "Test", Command: []string{"true"}, Count: 1 + int64(priority), Priority: priority}
+		s := spec.Spec{Name: name, User: user, Kind: spec.Kind{Label: label}, Share: "Test", Command: []string{"true"}, Count: 1 + int64(priority), Priority: priority}
 		task, err := w.Submit(ctx, SubmitRequest{Spec: s})
 		if err != nil {
 			t.Fatal(err)

@@ -160,7 +160,7 @@ func (w *world) apply(t tb, yaml string) {
 
 // managed is a task that the rules send to Prod/MC.
 func managed(change func(*spec.Spec)) spec.Spec {
-	s := spec.Spec{Name: "evgen", User: "alice", Label: "managed", WorkingGroup: "GP_PHYS", Count: 10,
+	s := spec.Spec{Name: "evgen", User: "alice", Kind: spec.Kind{Label: "managed", WorkingGroup: "GP_PHYS"}, Count: 10,
 		Command: []string{"echo", "{{.Index}}"}}
 	if change != nil {
 		change(&s)

@@ -19,7 +19,7 @@ func TestRecent(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	submit := func(name, user, label, parameters string) int64 {
-		s := spec.Spec{Name: name, User: user, Label: label, Share: "Test", Command: []string{"true"}, Count: 1}
+		s := spec.Spec{Name: name, User: user, Kind: spec.Kind{Label: label}, Share: "Test", Command: []string{"true"}, Count: 1}
 		task, err := w.Submit(ctx, SubmitRequest{Spec: s, Parameters: json.RawMessage(parameters)})
 		if err != nil {
 			t.Fatal(err)

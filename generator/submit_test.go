@@ -76,7 +76,7 @@ func TestSubmitUntagged(t *testing.T) {
 
 func TestSubmitInvalid(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Submit(context.Background(), SubmitRequest{Spec: spec.Spec{Count: 1, Inputs: spec.Named("a"), Command: []string{"{{.What}}"}}})
+	_, err := w.Submit(context.Background(), SubmitRequest{Spec: spec.Spec{Count: 1, Source: spec.Source{Inputs: spec.Named("a")}, Command: []string{"{{.What}}"}}})
 	var faults spec.Faults
 	if !errors.As(err, &faults) || len(faults) != 4 {
 		t.Fatalf("faults: %v", err)

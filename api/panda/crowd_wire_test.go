@@ -62,18 +62,18 @@ func TestCrowdWithFilters(t *testing.T) {
 		wanted, other spec.Spec
 		old, new      map[string]any // what pilots of either generation say; the task's id is filled in
 	}{
-		"task": {spec.Spec{User: "alice", Label: "managed"}, spec.Spec{User: "alice", Label: "managed", Priority: 9},
+		"task": {spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}}, spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}, Priority: 9},
 			map[string]any{"taskID": nil}, map[string]any{"task_id": nil}},
-		"user": {spec.Spec{User: "bob", Label: "managed"}, spec.Spec{User: "alice", Label: "managed", Priority: 9},
+		"user": {spec.Spec{User: "bob", Kind: spec.Kind{Label: "managed"}}, spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}, Priority: 9},
 			map[string]any{"prodUserID": "bob"}, map[string]any{"prod_user_id": "bob"}},
-		"label": {spec.Spec{User: "alice", Label: "panda"}, spec.Spec{User: "alice", Label: "managed", Priority: 9},
+		"label": {spec.Spec{User: "alice", Kind: spec.Kind{Label: "panda"}}, spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}, Priority: 9},
 			map[string]any{"prodSourceLabel": "user"}, map[string]any{"prod_source_label": "user"}},
-		"size": {spec.Spec{User: "alice", Label: "managed", Requirements: small},
-			spec.Spec{User: "alice", Label: "managed", Priority: 9, Requirements: spec.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 36000}},
+		"size": {spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}, Requirements: small},
+			spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}, Priority: 9, Requirements: spec.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 36000}},
 			map[string]any{"mem": 2500.5, "diskSpace": 12000, "remaining_time": 4000}, map[string]any{"memory": 2500, "disk_space": 12000, "remaining_time": 4000}},
-		"cores": {spec.Spec{User: "alice", Label: "managed"}, spec.Spec{User: "alice", Label: "managed", Priority: 9, Requirements: spec.Requirements{Cores: 8}},
+		"cores": {spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}}, spec.Spec{User: "alice", Kind: spec.Kind{Label: "managed"}, Priority: 9, Requirements: spec.Requirements{Cores: 8}},
 			map[string]any{"resourceType": "SCORE"}, map[string]any{"resource_type": "SCORE"}},
-		"all": {spec.Spec{User: "bob", Label: "user", Requirements: small}, spec.Spec{User: "bob", Label: "user", Priority: 9, Requirements: small},
+		"all": {spec.Spec{User: "bob", Kind: spec.Kind{Label: "user"}, Requirements: small}, spec.Spec{User: "bob", Kind: spec.Kind{Label: "user"}, Priority: 9, Requirements: small},
 			map[string]any{"taskID": nil, "prodUserID": "bob", "prodSourceLabel": "user", "mem": 2500, "diskSpace": 12000, "remaining_time": 4000, "resourceType": "SCORE"},
 			map[string]any{"task_id": nil, "prod_user_id": "bob", "prod_source_label": "user", "memory": 2500, "disk_space": 12000, "remaining_time": 4000, "resource_type": "SCORE"}},
 	} {

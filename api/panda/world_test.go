@@ -99,7 +99,7 @@ func (w *world) tick(ctx context.Context, step func(context.Context) (int, error
 func (w *world) submit(n int64, attempts int, command ...string) generator.Task {
 	w.t.Helper()
 	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: spec.Spec{Name: "sim", User: "alice",
-		Label: "managed", ProcessingType: "simul", WorkingGroup: "AP_HIGG", Share: "Prod", Count: n, MaxAttempts: attempts, Command: command,
+		Kind: spec.Kind{Label: "managed", ProcessingType: "simul", WorkingGroup: "AP_HIGG"}, Share: "Prod", Count: n, Attempts: spec.Attempts{MaxAttempts: attempts}, Command: command,
 		Env: map[string]string{"COLOUR": "dark red"}}})
 	if err != nil {
 		w.t.Fatal(err)

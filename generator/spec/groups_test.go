@@ -30,8 +30,8 @@ func TestParseGroups(t *testing.T) {
 	}
 	at := func(d time.Duration) *shares.Duration { linger := shares.Duration(d); return &linger }
 	want := []Spec{
-		{Name: "disagg", User: "alice", SharingID: "team-a", Command: []string{"serve", "{{.Index}}"}, Requirements: Requirements{Cores: 4},
-			Resources: map[string]int64{"maya": 1, "table:orders": 2}, Replicas: 2,
+		{Name: "disagg", User: "alice", Holdings: Holdings{SharingID: "team-a",
+			Resources: map[string]int64{"maya": 1, "table:orders": 2}}, Command: []string{"serve", "{{.Index}}"}, Requirements: Requirements{Cores: 4}, Structure: Structure{Replicas: 2,
 			Groups: []Group{{Name: "sgx", Replicas: 2,
 				Members: []Member{{Role: "pca", Count: 3},
 					{Role: "pcb", Count: 2, Command: []string{"decode"}, Requirements: &Requirements{Cores: 8, Walltime: 7200, Labels: map[string]string{"os": "el9"}},
@@ -41,9 +41,9 @@ func TestParseGroups(t *testing.T) {
 			Sharing: []Sharing{{Template: "res1", Scope: "all"}, {Claim: "big-disk", Only: []string{"sgx"}}},
 			ClaimTemplates: []ClaimTemplate{
 				{Name: "gpu-pool", Resources: map[string]int64{"gpu": 4}, Devices: map[string]int{"gpu": 4}, MaxSharers: 5, Linger: at(0), Gang: true},
-				{Name: "metrics-gpu", Node: true, Linger: at(5 * time.Minute)}}},
-		{Name: "in JSON", User: "bob", Roles: []Member{{Role: "a", Command: []string{"x"}}, {Role: "b", Command: []string{"y"}}},
-			Sharing: []Sharing{{Template: "gpu", Scope: "all"}}},
+				{Name: "metrics-gpu", Node: true, Linger: at(5 * time.Minute)}}}},
+		{Name: "in JSON", User: "bob", Structure: Structure{Roles: []Member{{Role: "a", Command: []string{"x"}}, {Role: "b", Command: []string{"y"}}},
+			Sharing: []Sharing{{Template: "gpu", Scope: "all"}}}},
 	}
 	if d := cmp.Diff(want, specs); d != "" {
 		t.Error(d)
@@ -90,7 +90,7 @@ func TestParseGroupsBad(t *testing.T) {
 
 // A template that nobody has is no fault of a task: its jobs wait for it.
 func TestUnknownTemplateIsNoFault(t *testing.T) {
-	s := Spec{Name: "n", User: "u", Command: []string{"x"}, Roles: []Member{{Role: "a"}}, Sharing: []Sharing{{Template: "later", Scope: "all"}}}
+	s := Spec{Name: "n", User: "u", Command: []string{"x"}, Structure: Structure{Roles: []Member{{Role: "a"}}, Sharing: []Sharing{{Template: "later", Scope: "all"}}}}
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
@@ -106,13 +106,13 @@ func TestKnownResources(t *testing.T) {
 		{"table", "resources: table is a keyed family, which one is missing: table:orders (resources of the site: maya, table:<key>)"},
 		{"maya:x", "resources: maya is not keyed: leave :x out (resources of the site: maya, table:<key>)"},
 	} {
-		s := Spec{Resources: map[string]int64{c.ref: 1}}
+		s := Spec{Holdings: Holdings{Resources: map[string]int64{c.ref: 1}}}
 		if err := s.Known(site); (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.ref, err, c.want)
 		}
 	}
 	none := map[string]int64{"none": 1}
-	s := Spec{Groups: []Group{{Members: []Member{{}, {Resources: none}}}}, Roles: []Member{{Resources: none}}, ClaimTemplates: []ClaimTemplate{{Resources: none}}}
+	s := Spec{Structure: Structure{Groups: []Group{{Members: []Member{{}, {Resources: none}}}}, Roles: []Member{{Resources: none}}, ClaimTemplates: []ClaimTemplate{{Resources: none}}}}
 	var faults Faults
 	if err := s.Known(site); !errors.As(err, &faults) || len(faults) != 3 {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func TestIOIntensity(t *testing.T) {
 		}
 	}
 	for _, mbs := range []float64{-1, 0.0005, 2e6} {
-		s := Spec{Name: "a", User: "u", Command: []string{"x"}, Count: 1, IOIntensity: mbs}
+		s := Spec{Name: "a", User: "u", Command: []string{"x"}, Count: 1, Holdings: Holdings{IOIntensity: mbs}}
 		if s.Check() == nil {
 			t.Errorf("%v MB/s is accepted", mbs)
 		}

@@ -22,18 +22,18 @@ func TestParseSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Spec{
-		{Name: "mc-evgen", User: "alice", Label: "managed", WorkingGroup: "GP_PHYS", Campaign: "mc23", ProcessingType: "evgen",
-			Transformation: "Gen_tf.py", ResourceType: "SCORE", VO: "atlas", Labels: map[string]string{"site": "north"}, Share: "Prod/MC",
+		{Name: "mc-evgen", User: "alice", Kind: Kind{Label: "managed", WorkingGroup: "GP_PHYS", Campaign: "mc23", ProcessingType: "evgen",
+			Transformation: "Gen_tf.py", ResourceType: "SCORE", VO: "atlas", Labels: map[string]string{"site": "north"}}, Share: "Prod/MC",
 			Priority:     -900,
 			Requirements: Requirements{Cores: 1, MemoryMB: 2000, DiskMB: 1000, Walltime: 26 * 3600, Labels: map[string]string{"os": "el9"}},
 			Queues:       []string{"CERN", "gpu-*", "os=el9", "!gpu-7"}, Command: []string{"sh", "-c", "echo piece {{.Index}}"},
-			Env: map[string]string{"A": "{{.Index}}"}, MaxAttempts: 5, Count: 1000,
-			MaxFailures: 3, Backoff: 300, MaxBackoff: 7200, QuarantineAfter: 4},
-		{Name: "as json", User: "bob", Command: []string{"echo"}, Inputs: Named("a", "b"), PerJob: 2},
-		{Name: "events", User: "bob", Command: []string{"run", "{{.FirstEvent}}", "{{.Events}}"}, Events: &Events{Total: 1000, PerJob: 300}},
+			Env: map[string]string{"A": "{{.Index}}"}, Attempts: Attempts{MaxAttempts: 5,
+				MaxFailures: 3, Backoff: 300, MaxBackoff: 7200, QuarantineAfter: 4}, Count: 1000},
+		{Name: "as json", User: "bob", Command: []string{"echo"}, Source: Source{Inputs: Named("a", "b"), PerJob: 2}},
+		{Name: "events", User: "bob", Command: []string{"run", "{{.FirstEvent}}", "{{.Events}}"}, Source: Source{Events: &Events{Total: 1000, PerJob: 300}}},
 		{Name: "matrix", User: "bob", Command: []string{"run", "{{.seed}}", "{{.os}}"},
 			Matrix: []job.Axis{{Name: "seed", Values: []string{"1", "2", "3"}}, {Name: "os", Values: []string{"el8", "el9"}}}},
-		{Name: "file", User: "bob", Command: []string{"run", "{{.Input}}"}, InputsFile: "inputs.txt"},
+		{Name: "file", User: "bob", Command: []string{"run", "{{.Input}}"}, Source: Source{InputsFile: "inputs.txt"}},
 	}
 	if d := cmp.Diff(want, specs); d != "" {
 		t.Error(d)

@@ -116,14 +116,14 @@ func (w *groupWorld) reach(what string, units int64, want map[string]string) {
 // G1: 24 jobs hold 9 claims and 18 units, where one claim a job would need 84.
 func TestG1WithPilots(t *testing.T) {
 	t.Parallel()
-	w := newGroupWorld(t, spec.Spec{Replicas: 2,
+	w := newGroupWorld(t, spec.Spec{Structure: spec.Structure{Replicas: 2,
 		Groups: []spec.Group{{Name: "sgx", Replicas: 2, Members: []spec.Member{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2}},
 			Sharing: []spec.Sharing{{Template: "pool", Scope: "per_replica"}}}},
 		Roles:   []spec.Member{{Role: "metrics", Count: 2, Sharing: []spec.Sharing{{Template: "metrics-gpu", Scope: "all"}}}},
 		Sharing: []spec.Sharing{{Template: "res1", Scope: "all"}, {Template: "res2", Scope: "per_replica"}},
 		ClaimTemplates: []spec.ClaimTemplate{{Name: "pool", Node: true, Resources: map[string]int64{"gpu": 4}},
 			{Name: "metrics-gpu", Resources: map[string]int64{"gpu": 1}},
-			{Name: "res1", Resources: map[string]int64{"licence": 1}}, {Name: "res2", Resources: map[string]int64{"licence": 1}}}})
+			{Name: "res1", Resources: map[string]int64{"licence": 1}}, {Name: "res2", Resources: map[string]int64{"licence": 1}}}}})
 	w.pilot("n1", 24, 0) // room for all: they may be bound wherever they come first
 	w.pilot("n2", 24, 0)
 	w.reach("G1", 18, map[string]string{"res1": "bound 24", "0/res2": "bound 12", "1/res2": "bound 12",
@@ -159,9 +159,9 @@ func replica(n int) (jobs []string) {
 func TestG3G6G7G8WithPilots(t *testing.T) {
 	t.Parallel()
 	w := newGroupWorld(t, spec.Spec{
-		Groups: []spec.Group{{Name: "g", Replicas: 3, Members: []spec.Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
+		Structure: spec.Structure{Groups: []spec.Group{{Name: "g", Replicas: 3, Members: []spec.Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
 			Sharing: []spec.Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}},
-		ClaimTemplates: []spec.ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}, Resources: map[string]int64{"gpu": 4}}}})
+			ClaimTemplates: []spec.ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}, Resources: map[string]int64{"gpu": 4}}}}})
 	key := func(n int) string { return fmt.Sprintf("0/g/%d/pool(pre,train)", n) }
 	all := func(state string, ns ...int) map[string]string {
 		m := map[string]string{}

@@ -257,8 +257,8 @@ func (s *storm) submit(t *testing.T, tasks []work) {
 	for i, w := range tasks {
 		n := max(1, s.jobs*w.part/1000)
 		written := client.TaskSpec{Name: fmt.Sprintf("%s %d", w.kind, i), User: w.user, Share: w.share, Priority: w.priority,
-			Count: int64(n), Command: []string{"job", w.kind, "{{.Index}}"}, MaxAttempts: 25,
-			Requirements: spec.Requirements{Cores: w.cores}, Queues: w.queues, Resources: w.resources}
+			Count: int64(n), Command: []string{"job", w.kind, "{{.Index}}"}, Attempts: spec.Attempts{MaxAttempts: 25},
+			Requirements: spec.Requirements{Cores: w.cores}, Queues: w.queues, Holdings: spec.Holdings{Resources: w.resources}}
 		if w.attempts > 0 {
 			written.MaxAttempts = w.attempts
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -208,7 +209,7 @@ func TestA15(t *testing.T) {
 	if leases, _ := pullAll(t, c, users(carol)); len(leases) != 70 {
 		t.Errorf("%d leases, want 70: of 100 units 30 are used outside, and 80 are ours at the most", len(leases))
 	}
-	spec := client.TaskSpec{Name: "x", User: "alice", Share: "A", Count: 1, Command: []string{"true"}, Resources: map[string]int64{"mayo": 1}}
+	spec := client.TaskSpec{Name: "x", User: "alice", Share: "A", Count: 1, Command: []string{"true"}, Holdings: spec.Holdings{Resources: map[string]int64{"mayo": 1}}}
 	if _, err := c.Submit(t.Context(), spec, ""); err == nil {
 		t.Error("a task that asks for a resource which there is not was taken")
 	}

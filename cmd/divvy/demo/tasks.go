@@ -42,13 +42,13 @@ type activity struct {
 }
 
 var activities = []activity{
-	{"Production/MC", "mc-evgen", "prodsys", Count, 0, spec.Spec{Label: "managed", ProcessingType: "evgen", WorkingGroup: "AP_MCGN", Priority: 900}},
-	{"Production/Rep", "reprocessing-2026", "prodsys", Compress, 0, spec.Spec{Label: "managed", ProcessingType: "reprocessing", WorkingGroup: "AP_REPR", Priority: 800}},
-	{"Production/Val", "validation", "prodsys", Checksum, 0, spec.Spec{Label: "managed", ProcessingType: "validation", WorkingGroup: "AP_VALI", Priority: 800}},
-	{"Analysis/User", "ntuples", "alice", Count, 0, spec.Spec{Label: "user", Priority: 100}},
-	{"Analysis/User", "skim", "bob", Compress, 12, spec.Spec{Label: "user", Priority: 200}},
-	{"Analysis/Grp", "higgs-group", "carol", Compress, 0, spec.Spec{Label: "user", WorkingGroup: "GP_HIGG", Priority: 100}},
-	{"Test", "nightly", "tester", Checksum, 0, spec.Spec{Label: "ptest", Priority: 0}},
+	{"Production/MC", "mc-evgen", "prodsys", Count, 0, spec.Spec{Kind: spec.Kind{Label: "managed", ProcessingType: "evgen", WorkingGroup: "AP_MCGN"}, Priority: 900}},
+	{"Production/Rep", "reprocessing-2026", "prodsys", Compress, 0, spec.Spec{Kind: spec.Kind{Label: "managed", ProcessingType: "reprocessing", WorkingGroup: "AP_REPR"}, Priority: 800}},
+	{"Production/Val", "validation", "prodsys", Checksum, 0, spec.Spec{Kind: spec.Kind{Label: "managed", ProcessingType: "validation", WorkingGroup: "AP_VALI"}, Priority: 800}},
+	{"Analysis/User", "ntuples", "alice", Count, 0, spec.Spec{Kind: spec.Kind{Label: "user"}, Priority: 100}},
+	{"Analysis/User", "skim", "bob", Compress, 12, spec.Spec{Kind: spec.Kind{Label: "user"}, Priority: 200}},
+	{"Analysis/Grp", "higgs-group", "carol", Compress, 0, spec.Spec{Kind: spec.Kind{Label: "user", WorkingGroup: "GP_HIGG"}, Priority: 100}},
+	{"Test", "nightly", "tester", Checksum, 0, spec.Spec{Kind: spec.Kind{Label: "ptest"}, Priority: 0}},
 }
 
 // task is the activity as a task over folders, whose jobs leave their outputs below outputs.

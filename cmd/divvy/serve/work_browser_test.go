@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
+	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/internal/browser"
@@ -20,7 +21,7 @@ import (
 
 // A job is killed by two clicks, and the page sees it end.
 func TestBrowserKillsAJob(t *testing.T) {
-	d, cl, task := openDaemon(t, client.TaskSpec{Name: "long", User: "ann", Label: "user", Count: 8, Command: []string{"sleep", "600"}})
+	d, cl, task := openDaemon(t, client.TaskSpec{Name: "long", User: "ann", Kind: spec.Kind{Label: "user"}, Count: 8, Command: []string{"sleep", "600"}})
 	t.Cleanup(func() { // pilots leave when their jobs have ended
 		if _, err := cl.Kill(context.Background(), task.ID); err != nil {
 			t.Error(err)

@@ -95,7 +95,7 @@ func Eventually(t testing.TB, within time.Duration, ok func() (bool, string)) {
 
 // Hello is a task of so many jobs that say something.
 func Hello(count int64) spec.Spec {
-	return spec.Spec{Name: "hello", User: "alice", Label: "user", Count: count, Requirements: spec.Requirements{MemoryMB: 10},
+	return spec.Spec{Name: "hello", User: "alice", Kind: spec.Kind{Label: "user"}, Count: count, Requirements: spec.Requirements{MemoryMB: 10},
 		Command: []string{"sh", "-c", "echo piece {{.Index}}"}}
 }
 

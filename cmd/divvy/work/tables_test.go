@@ -23,7 +23,7 @@ func TestTablesWithAges(t *testing.T) {
 	task := client.Task{ID: 7, Name: "mc-evgen", User: "alice", Share: "Production/MC", State: "running", Priority: 900, MaxAttempts: 3, Pieces: 1000,
 		Jobs:       generator.JobCounts{Total: 1000, Ready: 500, Leased: 100, Finished: 398, Failed: 2},
 		Attributes: map[string]string{"label": "managed", "user": "alice"}, SiteVersion: 3, CreatedAt: ago(26 * time.Hour), StartedAt: at(90 * time.Minute),
-		Spec: &spec.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"}, Resources: map[string]int64{"maya": 1, "table:orders": 2}, SharingID: "film",
+		Spec: &spec.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"}, Holdings: spec.Holdings{Resources: map[string]int64{"maya": 1, "table:orders": 2}, SharingID: "film"},
 			Requirements: spec.Requirements{Cores: 8, MemoryMB: 16000, Walltime: 7200, Labels: map[string]string{"os": "el9"}}}}
 	foreign := task
 	foreign.Parameters = []byte(`{"panda":{"taskName":"mc-evgen"},"ignored":[{"parameter":"nGBPerJob","reason":"jobs are not split by size"},{"parameter":"reqID","reason":"not used here"}]}`)

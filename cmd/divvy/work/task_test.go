@@ -81,7 +81,7 @@ func TestPatchOfChanges(t *testing.T) {
 
 // Documents go in order, those with files of their own alone, in requests of bounded size.
 func TestTasksOfOneRequest(t *testing.T) {
-	plain, file := spec.Spec{Name: "a"}, spec.Spec{Name: "b", InputsFile: "f"}
+	plain, file := spec.Spec{Name: "a"}, spec.Spec{Name: "b", Source: spec.Source{InputsFile: "f"}}
 	needs := spec.Spec{Name: "d", Needs: []spec.Need{{}}}
 	big := spec.Spec{Name: "c", Command: []string{string(make([]byte, batchBytes/3))}}
 	many := make([]spec.Spec, batchTasks+10)
@@ -105,7 +105,7 @@ func TestTasksOfOneRequest(t *testing.T) {
 // A file of inputs that cannot be is refused before anything is submitted: there is no daemon here.
 func TestInputsFileIsReadFirst(t *testing.T) {
 	folder := t.TempDir()
-	specs := []spec.Spec{{Name: "fine", InputsFile: "fine.csv"}, {Name: "bad", InputsFile: "bad.csv"}}
+	specs := []spec.Spec{{Name: "fine", Source: spec.Source{InputsFile: "fine.csv"}}, {Name: "bad", Source: spec.Source{InputsFile: "bad.csv"}}}
 	for text, want := range map[string]string{"name,size\na,big\n": `bad.csv: line 2: size: "big" is not a whole number`, "name\n": "bad.csv: has no inputs"} {
 		for file, text := range map[string]string{"fine.csv": "name\na\n", "bad.csv": text} {
 			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
@@ -123,7 +123,7 @@ func TestSplitting(t *testing.T) {
 	for want, s := range map[string]client.TaskSpec{
 		"7 bytes a job": {Split: &spec.Split{By: "bytes", PerJob: 7}},
 		"by inputs, as large as fits each queue, 9 at most":                             {Split: &spec.Split{Fit: true, PerQueue: true, MaxPerJob: 9}},
-		"by events, as large as fits all queues, 5 at most while CPU time is not known": {Events: &spec.Events{Total: 8}, Split: &spec.Split{Fit: true, PerJob: 5}},
+		"by events, as large as fits all queues, 5 at most while CPU time is not known": {Source: spec.Source{Events: &spec.Events{Total: 8}}, Split: &spec.Split{Fit: true, PerJob: 5}},
 	} {
 		if got := splitting(&s); got != want {
 			t.Errorf("%s, want %s", got, want)
