@@ -15,11 +15,13 @@ type asked struct {
 	path  string // without parameters
 	query url.Values
 	wrong WrongQuery
+
+	choices map[string][]string // of a parameter
 }
 
 func askedOf(r *Request) asked {
 	path, _, _ := strings.Cut(r.Path, "?")
-	return asked{path: path, query: r.Query, wrong: slices.Clone(r.wrong)}
+	return asked{path: path, query: r.Query, wrong: slices.Clone(r.wrong), choices: map[string][]string{}}
 }
 
 // err says all that is wrong; nil where nothing is.
@@ -36,8 +38,9 @@ func (a asked) Any(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return a.Get(n) != "" })
 }
 
-// oneOf refuses other values than these.
+// oneOf refuses other values than these, and offers them.
 func (a *asked) oneOf(name string, values ...string) {
+	a.choices[name] = values
 	if v := a.Get(name); v != "" && !slices.Contains(values, v) {
 		a.refuse(name, "one of "+strings.Join(values, ", "))
 	}
@@ -96,10 +99,10 @@ type option struct {
 	Chosen      bool
 }
 
-// options are the choices of a parameter, for a form.
-func (a asked) options(name string, values []string) []option {
-	all := make([]option, len(values))
-	for i, v := range values {
+// Options are the choices of a parameter, for a form.
+func (a asked) Options(name string) []option {
+	all := make([]option, len(a.choices[name]))
+	for i, v := range a.choices[name] {
 		all[i] = option{v, strings.ReplaceAll(v, "_", " "), v == a.Get(name)}
 	}
 	return all

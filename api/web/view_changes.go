@@ -36,6 +36,7 @@ var kindsOfChange = []string{"task", "job", "queue", "site", "resource", "claim"
 func (h *past) changesPage(ctx context.Context, r *Request) (Dated, error) {
 	out := ChangesPage{AsOf: Now(), Changes: []ChangeLine{}, Asked: askedOf(r)}
 	a := &out.Asked
+	a.choices["what"] = kindsOfChange
 	if kind, _, _ := strings.Cut(a.Get("what"), "."); kind != "" && !slices.Contains(kindsOfChange, kind) {
 		a.refuse("what", "a change such as task.kill, or a kind: one of "+strings.Join(kindsOfChange, ", "))
 	}
@@ -77,12 +78,6 @@ func (a *asked) since(now time.Time) time.Time {
 
 // Filtered says whether changes were left out.
 func (c ChangesPage) Filtered() bool { return c.Asked.Any("who", "what", "object", "since") }
-
-// On is the link to the next page.
-func (c ChangesPage) On() string { return c.Asked.With("after", c.Next) }
-
-// Kinds are the kinds of things, for the form.
-func (c ChangesPage) Kinds() []string { return kindsOfChange }
 
 // Link is the page of the thing that was changed; empty: it has none.
 func (c ChangeLine) Link() string {

@@ -55,6 +55,7 @@ func (s *places) queuesPage(ctx context.Context, r *Request) (Dated, error) {
 			out.Queues = append(out.Queues, q)
 		}
 	}
+	a.choices["pool"] = out.Pools
 	if pool := a.Get("pool"); pool != "" && !slices.Contains(out.Pools, pool) {
 		a.unknown("pool", "pool", out.Pools)
 	}
@@ -181,15 +182,6 @@ func (s QueuesPage) update() Update {
 	u.Shape = short(shape.String())
 	return u
 }
-
-// PoolOptions are the pools to choose from.
-func (s QueuesPage) PoolOptions() []option { return s.Asked.options("pool", s.Pools) }
-
-// StateOptions are the states to choose from.
-func (s QueuesPage) StateOptions() []option { return s.Asked.options("state", queueStates) }
-
-// SortOptions are the orders to choose from.
-func (s QueuesPage) SortOptions() []option { return s.Asked.options("sort", queueSorts) }
 
 // Back is the link to the page before; empty: there is none.
 func (s QueuesPage) Back() string {

@@ -132,12 +132,6 @@ func (s *places) claimsPage(ctx context.Context, r *Request) (Dated, error) {
 	return out, nil
 }
 
-// StateOptions are the states to choose from.
-func (s ClaimsPage) StateOptions() []option { return s.Asked.options("state", claimStates) }
-
-// On is the link to the next page.
-func (s ClaimsPage) On() string { return s.Asked.With("after", s.Next) }
-
 // ClaimPage is one claim with those that hold it and that wait for it.
 type ClaimPage struct {
 	AsOf

@@ -156,12 +156,6 @@ func briefly(reason string) string {
 	return first
 }
 
-// StateOptions are the states of jobs to choose from.
-func (t TaskPage) StateOptions() []option { return t.Asked.options("state", jobStates) }
-
-// On is the link to the next page of jobs.
-func (t TaskPage) On() string { return t.Asked.With("after", t.Next) }
-
 // Counts are its jobs by state, each with the link to them.
 func (t TaskPage) Counts() []StateCount {
 	j := t.Task.Jobs

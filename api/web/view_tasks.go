@@ -63,17 +63,8 @@ func isOver(state string) bool {
 	return false
 }
 
-// SortOptions are the orders to choose from.
-func (s TasksPage) SortOptions() []option { return s.Asked.options("sort", generator.Sorts) }
-
-// StateOptions are the states to choose from.
-func (s TasksPage) StateOptions() []option { return s.Asked.options("state", taskStates) }
-
 // Filtered says whether tasks were left out that are not over.
 func (s TasksPage) Filtered() bool { return s.Asked.Any("user", "label", "share", "name", "state") }
-
-// On is the link to the next page.
-func (s TasksPage) On() string { return s.Asked.With("after", s.Next) }
 
 // Key names the task in what changes.
 func (t TaskLine) Key() string { return "t" + strconv.FormatInt(t.ID, 10) }
