@@ -25,8 +25,8 @@ type Payload struct {
 
 // Axis is one dimension of a matrix.
 type Axis struct {
-	Name   string   `json:"name"`
-	Values []string `json:"values"`
+	Name   string   `json:"name" is:"required"`
+	Values []string `json:"values" is:"required empty"`
 }
 
 // Piece is a job's part of its task: what its command is filled with.

@@ -22,8 +22,8 @@ func (c *Changes) Apply(s Spec) (Spec, error) {
 	set(&s.Priority, c.Priority)
 	s = s.WithDefaults()
 	var check checker
-	check.identity(&s)
-	check.requirements(&s)
+	check.tags(&s)
+	check.attempts(&s)
 	return s, check.faults.Err()
 }
 

@@ -4,38 +4,28 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // Limits of one task. They keep a slip of the keyboard from filling the disk, not people from working.
 const (
-	maxName        = 200        // letters of a name, a user or an attribute
-	MaxPieces      = 10_000_000 // jobs of a task
-	MaxInputs      = 50_000_000
-	maxInline      = 500_000 // inputs in a body, as the tag of Spec.Inputs says
-	MaxInput       = 4096    // bytes of an input's name
-	MaxPerJob      = 10_000
-	maxEvents      = 1 << 50 // of an input or a task
-	maxEntries     = 200     // labels, variables, queues
-	maxArguments   = 1000
-	maxPayload     = 128 << 10 // bytes of command and environment: what exec takes
-	maxAxes        = 10
-	maxCores       = 10_000
-	maxMegabytes   = 1_000_000_000
-	maxIO          = shares.MaxResourceUnits / 1000 // MB/s
-	maxAttemptsCap = 100
-	maxBackoff     = 30 * 24 * 3600
+	maxName      = 200        // letters of a name, a user or an attribute
+	MaxPieces    = 10_000_000 // jobs of a task
+	MaxInputs    = 50_000_000
+	maxAxes      = 10
+	maxInline    = 500_000 // inputs in a body, as the tag of Spec.Inputs says
+	MaxInput     = 4096    // bytes of an input's name
+	MaxPerJob    = 10_000
+	maxEvents    = 1 << 50 // of an input or a task
+	maxArguments = 1000
+	maxPayload   = 128 << 10 // bytes of command and environment: what exec takes
 
 	defaultAttempts = 3 // of a job
 	MaxPriority     = 1_000_000_000
@@ -43,19 +33,6 @@ const (
 
 // MaxWalltime is the longest walltime that a task may ask for, in seconds.
 const MaxWalltime = 366 * 24 * 3600
-
-// Check says whether the task can be, in itself: no site is asked. The error is Faults with all that is wrong.
-func (s *Spec) Check() error {
-	var c checker
-	c.identity(s)
-	c.requirements(s)
-	c.command(s)
-	c.work(s)
-	c.groups(s)
-	c.needs(s)
-	c.deadline(s)
-	return c.faults.Err()
-}
 
 type checker struct{ faults Faults }
 
@@ -81,67 +58,70 @@ func (c *checker) hint(field, message, hint string) {
 	c.add(Fault{Field: field, Message: message, Hint: hint})
 }
 
-// between checks a number; 0 is the absence of one and fine.
-func (c *checker) between(field string, n, low, high int64) {
-	switch {
-	case n < 0:
-		c.addf(field, "is negative: %d", n)
-	case n != 0 && (n < low || n > high):
-		c.addf(field, "%d is not in %d … %d", n, low, high)
-	}
-}
-
-// spoken writes seconds as people say them.
-func spoken(w Walltime) string {
-	return strings.TrimSuffix(strings.TrimSuffix((time.Duration(w)*time.Second).String(), "0s"), "0m")
-}
-
-// word checks a text that people read in lists.
-func (c *checker) word(field, text string) {
+// word is a text that people read in lists.
+func word(text string) (wrong, hint string) {
 	switch {
 	case utf8.RuneCountInString(text) > maxName:
-		c.addf(field, "has more than %d letters", maxName)
+		return fmt.Sprintf(" has more than %d letters", maxName), ""
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		c.addf(field, "has control characters")
+		return " has control characters", ""
 	case strings.TrimSpace(text) != text:
-		c.addf(field, "begins or ends with a space")
+		return " begins or ends with a space", ""
 	}
+	return "", ""
 }
 
-func (c *checker) identity(s *Spec) {
-	for _, f := range []struct {
-		field, text string
-		required    bool
-	}{
-		{"name", s.Name, true}, {"user", s.User, true}, {"label", s.Label, false}, {"working_group", s.WorkingGroup, false},
-		{"campaign", s.Campaign, false}, {"processing_type", s.ProcessingType, false}, {"transformation", s.Transformation, false},
-		{"resource_type", s.ResourceType, false}, {"vo", s.VO, false}, {"sharing_id", s.SharingID, false},
-	} {
-		if f.required && f.text == "" {
+// share is the path of a share.
+func share(path string) (wrong, hint string) {
+	if len(path) > 1000 {
+		return " has more than 1000 bytes", ""
+	}
+	return "", ""
+}
+
+// selector is an entry of queues: a name, a glob or a label, with ! in front where the task may not run.
+func selector(q string) (wrong, hint string) {
+	out := strings.TrimPrefix(q, "!")
+	if out == "" {
+		return " is empty", ""
+	}
+	if _, err := path.Match(out, ""); err != nil && !strings.Contains(q, "=") {
+		return fmt.Sprintf(" %q is not a glob", out), "for instance gpu-*"
+	}
+	return word(q)
+}
+
+// Check says whether the task can be, in itself: no site is asked. The error is Faults with all that is wrong.
+func (s *Spec) Check() error {
+	c := checker{}
+	c.tags(s)
+	for _, f := range []struct{ field, text string }{{"name", s.Name}, {"user", s.User}} {
+		if f.text == "" {
 			c.missing("is missing", "", f.field)
 		}
-		c.word(f.field, f.text)
 	}
-	if len(s.Share) > 1000 {
-		c.addf("share", "has more than 1000 bytes")
-	}
-	if s.Priority > MaxPriority || s.Priority < -MaxPriority {
-		c.addf("priority", "%d is not in %d … %d", s.Priority, -MaxPriority, MaxPriority)
-	}
-	c.labels("labels", s.Labels)
-	c.between("max_attempts", int64(s.MaxAttempts), 1, maxAttemptsCap)
 	c.attempts(s)
+	c.command(s)
+	c.work(s)
+	c.groups(s)
+	c.needs(s)
+	if s.Boost > 0 && s.Deadline == nil {
+		c.hint("boost", "is for tasks with a deadline", "say deadline too")
+	}
+	return c.faults.Err()
+}
+
+// tags checks what the tags of the fields say.
+func (c *checker) tags(x any) {
+	decoder.Faults(x, func(field, wrong, hint string) bool {
+		c.hint(field, wrong, hint)
+		return !c.full()
+	})
 }
 
 // attempts checks what is said of attempts that do not finish.
 func (c *checker) attempts(s *Spec) {
-	c.between("max_failures", int64(s.MaxFailures), 1, maxAttemptsCap)
-	c.between("quarantine_after", int64(s.QuarantineAfter), 1, maxAttemptsCap)
 	switch {
-	case s.Backoff < 0 || s.Backoff > maxBackoff:
-		c.addf("backoff", "%s is not in 1s … %s", spoken(s.Backoff), spoken(maxBackoff))
-	case s.MaxBackoff < 0 || s.MaxBackoff > maxBackoff:
-		c.addf("max_backoff", "%s is not in 1s … %s", spoken(s.MaxBackoff), spoken(maxBackoff))
 	case s.MaxBackoff > 0 && s.Backoff == 0:
 		c.hint("max_backoff", "bounds a backoff that is not there", "say backoff too")
 	case s.MaxBackoff > 0 && s.MaxBackoff < s.Backoff:
@@ -152,67 +132,9 @@ func (c *checker) attempts(s *Spec) {
 	}
 }
 
-func (c *checker) labels(field string, labels map[string]string) {
-	if len(labels) > maxEntries {
-		c.addf(field, "has more than %d entries", maxEntries)
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if key == "" {
-			c.addf(field, "has an empty key")
-		}
-		c.word(field, key)
-		c.word(field+"."+key, labels[key])
-	}
-}
-
-// io checks MB/s that come as a number: whole kB/s.
-func (c *checker) io(mbs float64) {
-	switch kbs := mbs * 1000; {
-	case mbs < 0 || mbs > maxIO || math.IsNaN(mbs):
-		c.addf("io_intensity", "%v is not in 0 … %d", mbs, maxIO)
-	case math.Abs(kbs-math.Round(kbs)) > 1e-6:
-		c.hint("io_intensity", fmt.Sprintf("%v has more than three decimals", mbs), "it is in MB/s")
-	}
-}
-
-func (c *checker) requirements(s *Spec) {
-	c.slot("requirements", s.Requirements)
-	c.resources("resources", s.Resources)
-	c.io(s.IOIntensity)
-	if len(s.Queues) > maxEntries {
-		c.addf("queues", "has more than %d entries", maxEntries)
-		return
-	}
-	for i, q := range s.Queues {
-		field := fmt.Sprintf("queues[%d]", i)
-		if q == "" || q == "!" {
-			c.addf(field, "is empty")
-		}
-		out := strings.TrimPrefix(q, "!") // left out
-		if _, err := path.Match(out, ""); err != nil && !strings.Contains(q, "=") {
-			c.hint(field, fmt.Sprintf("%q is not a glob", out), "for instance gpu-*")
-		}
-		c.word(field, q)
-	}
-}
-
-// slot checks what a job needs of one.
-func (c *checker) slot(field string, r Requirements) {
-	c.between(field+".cores", int64(r.Cores), 1, maxCores)
-	c.between(field+".memory_mb", r.MemoryMB, 1, maxMegabytes)
-	c.between(field+".disk_mb", r.DiskMB, 1, maxMegabytes)
-	c.between(field+".walltime", int64(r.Walltime), 1, MaxWalltime)
-	c.labels(field+".labels", r.Labels)
-}
-
 func (c *checker) command(s *Spec) {
 	if len(s.Command) == 0 && !s.Grouped() { // else each role says what is missing
 		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
-	}
-	if len(s.Env) > maxEntries {
-		c.addf("env", "has more than %d entries", maxEntries)
-		return
 	}
 	p := job.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix}
 	switch {
@@ -289,14 +211,11 @@ func (c *checker) work(s *Spec) {
 	if takesInputs := is[1] || is[2] || is[3] || s.fed(); s.PerJob != 0 && !takesInputs {
 		c.hint("per_job", "is for inputs only", "events have a per_job of their own")
 	}
-	c.between("per_job", s.PerJob, 1, MaxPerJob)
 	c.splitting(s)
 }
 
 func (c *checker) split(s *Spec) {
 	switch {
-	case s.Count != 0:
-		c.between("count", s.Count, 1, MaxPieces)
 	case s.Events != nil:
 		c.events(*s.Events)
 	case len(s.Matrix) > 0:
@@ -314,8 +233,8 @@ func (c *checker) split(s *Spec) {
 }
 
 func (c *checker) events(e Events) {
-	if e.Total < 1 {
-		c.addf("events.total", "%d is less than 1", e.Total)
+	if e.Total == 0 {
+		c.addf("events.total", "is missing")
 	}
 	if e.Total > 0 && e.PerJob > 0 && Ceil(e.Total, e.PerJob) > MaxPieces {
 		c.addf("events", "makes %d jobs, more than %d", Ceil(e.Total, e.PerJob), MaxPieces)

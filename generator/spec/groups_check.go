@@ -20,7 +20,9 @@ func (c *checker) groups(s *Spec) {
 		var faults resource.Faults
 		errors.As(s.Layout().Validate(), &faults)
 		for _, f := range faults {
-			c.hint(f.Field, f.Message, f.Hint)
+			if !slices.ContainsFunc(c.faults, func(said Fault) bool { return said.Field == f.Field }) { // by the tags
+				c.hint(f.Field, f.Message, f.Hint)
+			}
 		}
 		env := s.envSize()
 		for i, g := range s.Groups {
@@ -46,10 +48,6 @@ func (c *checker) members(field string, s *Spec, members []Member, env int) {
 			return
 		}
 		at := fmt.Sprintf("%s[%d].", field, i)
-		if m.Requirements != nil {
-			c.slot(at+"requirements", *m.Requirements)
-		}
-		c.resources(at+"resources", m.Resources)
 		switch {
 		case len(m.Command) > 0:
 			c.payload(at+"command", job.Payload{Command: m.Command, Matrix: s.Matrix}, env)
@@ -59,25 +57,18 @@ func (c *checker) members(field string, s *Spec, members []Member, env int) {
 	}
 }
 
-// resources checks what a job asks for, in itself; the site says whether there is such a thing.
-func (c *checker) resources(field string, units map[string]int64) {
-	if len(units) > maxEntries {
-		c.addf(field, "has more than %d entries", maxEntries)
-		return
+// units is the name of what a job asks for, in itself; the site says whether there is such a thing.
+func units(ref string) (wrong, hint string) {
+	name, key := shares.CutResource(ref)
+	switch {
+	case name == shares.IO:
+		return ": io is no resource that is asked for by name", "say io_intensity of the task, in MB/s"
+	case name == "", strings.Contains(ref, ":") && key == "":
+		return fmt.Sprintf(" %.80q is no resource", ref), `maya, or "table:orders" of a keyed family`
+	case len(ref) > maxName || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl):
+		return fmt.Sprintf(" %.80q is no resource", ref), fmt.Sprintf("up to %d bytes of text", maxName)
 	}
-	for _, ref := range slices.Sorted(maps.Keys(units)) {
-		name, key := shares.CutResource(ref)
-		switch {
-		case name == shares.IO:
-			c.hint(field, "io is no resource that is asked for by name", "say io_intensity of the task, in MB/s")
-		case name == "", strings.Contains(ref, ":") && key == "":
-			c.hint(field, fmt.Sprintf("%.80q is no resource", ref), `maya, or "table:orders" of a keyed family`)
-		case len(ref) > maxName || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl):
-			c.hint(field, fmt.Sprintf("%.80q is no resource", ref), fmt.Sprintf("up to %d bytes of text", maxName))
-		case units[ref] < 1 || units[ref] > shares.MaxResourceUnits:
-			c.addf(field+"."+ref, "%d is not in 1 … %d", units[ref], shares.MaxResourceUnits)
-		}
-	}
+	return "", ""
 }
 
 // Known refuses resources that the site does not have.

@@ -6,17 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // Input is one input of a task. Only its name is needed: it is then written as a text. The rest says how large it is and where
 // copies of it are, for splitting and for the choice of queues.
 type Input struct {
-	Name      string   `json:"name"`
-	Size      int64    `json:"size,omitempty" minimum:"0" doc:"Bytes; 0 = not known."`
-	Events    int64    `json:"events,omitempty" minimum:"0" doc:"How many events are in it; 0 = not known."`
-	Locations []string `json:"locations,omitempty" maxItems:"50" doc:"Storages that have a copy of it, as queues[].locations names them."`
+	Name      string   `json:"name" is:"required"`
+	Size      int64    `json:"size,omitempty" is:"..1152921504606846976" minimum:"0" doc:"Bytes; 0 = not known."`
+	Events    int64    `json:"events,omitempty" is:"..1125899906842624" minimum:"0" doc:"How many events are in it; 0 = not known."`
+	Locations []string `json:"locations,omitempty" is:"empty" maxItems:"50" doc:"Storages that have a copy of it, as queues[].locations names them."`
 }
 
 // Named are inputs of which nothing but the names is known.
@@ -85,8 +83,7 @@ func (in *Input) check() error {
 		return nil
 	}
 	for _, l := range in.Locations {
-		var c checker
-		if c.word("locations", l); l == "" || len(c.faults) > 0 {
+		if wrong, _ := word(l); l == "" || wrong != "" {
 			return fmt.Errorf("%.60q is not the name of a location", l)
 		}
 	}
@@ -95,28 +92,4 @@ func (in *Input) check() error {
 	}
 	in.Locations = slices.Compact(in.Locations)
 	return nil
-}
-
-// readInputList reads names, or mappings of name, size, events and locations.
-func readInputList(to *[]Input) func(strict.Value) {
-	return func(v strict.Value) {
-		list, ok := v.List()
-		if ok && len(list) == 0 {
-			v.Failf("%s is empty", v.Name())
-		}
-		*to = make([]Input, len(list))
-		for i, e := range list {
-			in := &(*to)[i]
-			if !e.IsMapping() {
-				in.Name, _ = e.Text()
-				continue
-			}
-			e.Mapping(strict.Fields{
-				"name":      func(v strict.Value) { in.Name, _ = v.NonEmpty() },
-				"size":      func(v strict.Value) { in.Size, _ = v.Int(0, maxSize) },
-				"events":    func(v strict.Value) { in.Events, _ = v.Int(0, maxEvents) },
-				"locations": func(v strict.Value) { in.Locations, _ = v.Strings() },
-			}).Require("name")
-		}
-	}
 }

@@ -30,7 +30,7 @@ func TestIOIntensity(t *testing.T) {
 	for text, want := range map[string]string{
 		"io_intensity: 0\n":         "f:5:15: io_intensity is zero",
 		"io_intensity: 1.0005\n":    "f:5:15: io_intensity: 1.0005 has more than three decimals",
-		"io_intensity: 1000001\n":   "io_intensity 1.000001e+06 is not in 0 … 1000000",
+		"io_intensity: 1000001\n":   "f:5:15: io_intensity is more than 1000000",
 		"resources: {io: 5}\n":      "io is no resource that is asked for by name (say io_intensity of the task, in MB/s)",
 		"io_intensity: [1, 2, 3]\n": "f:5:15: io_intensity",
 	} {

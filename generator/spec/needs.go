@@ -4,17 +4,16 @@ import (
 	"fmt"
 	"path"
 	"slices"
-
-	"github.com/divvyhq/divvy/internal/site/strict"
+	"strings"
 )
 
 // Need says that a task waits for another one, or each of its pieces for those of the other.
 type Need struct {
-	Task    int64  `json:"task,omitempty" required:"false" minimum:"1" doc:"Id of the task that is needed."`
-	Name    string `json:"name,omitempty" doc:"In a file of tasks: the name of another one there, in place of its id, which the client sends."`
+	Task    int64  `json:"task,omitempty" yaml:"-" required:"false" minimum:"1" doc:"Id of the task that is needed."`
+	Name    string `json:"name,omitempty" yaml:"-" doc:"In a file of tasks: the name of another one there, in place of its id, which the client sends."`
 	When    string `json:"when,omitempty" enum:"done,finished,any" doc:"What that task has to be: done (default), finished or done, or over in any way."`
 	Per     string `json:"per,omitempty" enum:"task,input" doc:"task (default): wait until it is over. input: a piece waits for its part of that task only."`
-	Outputs string `json:"outputs,omitempty" doc:"A glob, such as *.root: outputs of its jobs with such names are the inputs of this task."`
+	Outputs string `json:"outputs,omitempty" is:"word=outputs" doc:"A glob, such as *.root: outputs of its jobs with such names are the inputs of this task."`
 }
 
 // Ways of needing a task.
@@ -25,9 +24,6 @@ const (
 	perTask      = "task"
 	PerInput     = "input"
 )
-
-// maxNeeds bounds the tasks that one task needs.
-const maxNeeds = 100
 
 // PerInput says whether pieces wait for pieces.
 func (n *Need) PerInput() bool { return n.Per == PerInput }
@@ -46,10 +42,6 @@ func (s *Spec) Piecewise() bool {
 }
 
 func (c *checker) needs(s *Spec) {
-	if len(s.Needs) > maxNeeds {
-		c.addf("needs", "has more than %d entries", maxNeeds)
-		return
-	}
 	for i := range s.Needs {
 		n, field := &s.Needs[i], fmt.Sprintf("needs[%d]", i)
 		c.need(field, n)
@@ -68,7 +60,9 @@ func (c *checker) needs(s *Spec) {
 }
 
 func (c *checker) need(field string, n *Need) {
-	switch {
+	switch wrong, _ := word(n.Name); {
+	case wrong != "":
+		c.addf(field+".task", "%s", strings.TrimSpace(wrong))
 	case n.Task < 0:
 		c.addf(field+".task", "is negative: %d", n.Task)
 	case n.Task == 0 && n.Name == "":
@@ -76,30 +70,12 @@ func (c *checker) need(field string, n *Need) {
 	case n.Task > 0 && n.Name != "":
 		c.addf(field+".name", "given together with task")
 	}
-	c.word(field+".task", n.Name)
-	if !slices.Contains([]string{"", WhenDone, WhenFinished, WhenAny}, n.When) {
-		c.hint(field+".when", fmt.Sprintf("%.40q is not known", n.When), "done, finished or any")
-	}
-	if !slices.Contains([]string{"", perTask, PerInput}, n.Per) {
-		c.hint(field+".per", fmt.Sprintf("%.40q is not known", n.Per), "task or input")
-	}
-	if _, err := path.Match(n.Outputs, ""); err != nil || len(n.Outputs) > maxName {
-		c.hint(field+".outputs", fmt.Sprintf("%.40q is not a glob", n.Outputs), "for instance *.root")
-	}
 }
 
-// readNeed takes an id or a name as task.
-func readNeed(n *Need, v strict.Value) {
-	v.Mapping(strict.Fields{
-		"task": func(v strict.Value) {
-			if v.IsText() {
-				n.Name, _ = v.NonEmpty()
-			} else {
-				n.Task, _ = v.Int(1, 1<<62)
-			}
-		},
-		"when":    func(v strict.Value) { n.When, _ = v.OneOf(WhenDone, WhenFinished, WhenAny) },
-		"per":     func(v strict.Value) { n.Per, _ = v.OneOf(perTask, PerInput) },
-		"outputs": func(v strict.Value) { n.Outputs, _ = v.NonEmpty() },
-	}).Require("task")
+// outputs is a glob of names.
+func outputs(glob string) (wrong, hint string) {
+	if _, err := path.Match(glob, ""); err != nil || len(glob) > maxName {
+		return fmt.Sprintf(" %.40q is not a glob", glob), "for instance *.root"
+	}
+	return "", ""
 }

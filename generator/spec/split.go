@@ -2,26 +2,22 @@ package spec
 
 import (
 	"fmt"
-	"time"
-
-	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // Split says how large the pieces are that events or inputs are cut into, where a number of inputs, or of events, for each job
 // does not say it.
 type Split struct {
 	By        string `json:"by,omitempty" enum:",inputs,events,bytes" doc:"What per_job counts; default: inputs, or the events of a task without inputs."`
-	PerJob    int64  `json:"per_job,omitempty" minimum:"0" doc:"Inputs, events or bytes of one job. An input with more events is shared out among several jobs; with fit, the most in a job while CPU time of an event is not known."`
+	PerJob    int64  `json:"per_job,omitempty" is:"1..1152921504606846976" minimum:"0" doc:"Inputs, events or bytes of one job. An input with more events is shared out among several jobs; with fit, the most in a job while CPU time of an event is not known."`
 	Fit       bool   `json:"fit,omitempty" doc:"As large as walltime and scratch of the queues that may run them allow."`
 	PerQueue  bool   `json:"per_queue,omitempty" doc:"With fit: larger jobs for the queues that allow them, smaller ones for the others; else all jobs fit all these queues."`
-	MaxPerJob int64  `json:"max_per_job,omitempty" minimum:"0" doc:"With fit: no job is larger, counted as per_job is."`
+	MaxPerJob int64  `json:"max_per_job,omitempty" is:"1..1152921504606846976" minimum:"0" doc:"With fit: no job is larger, counted as per_job is."`
 
-	CPUPerEvent    float64  `json:"cpu_s_per_event,omitempty" minimum:"0" doc:"CPU seconds of one event on a core of power 1. An input that does not say its events has one."`
-	BaseWalltime   Walltime `json:"base_walltime,omitempty" doc:"What a job takes whatever its size."`
-	Efficiency     float64  `json:"efficiency,omitempty" minimum:"0" maximum:"1" doc:"CPU time by walltime and core; 0 = 0.9."`
-	OutputPerEvent float64  `json:"output_mb_per_event,omitempty" minimum:"0" doc:"MB that a job writes for one event; 500 MB are reserved at least."`
-	WorkMB         int64    `json:"work_mb,omitempty" minimum:"0" doc:"Scratch that a job needs beside its inputs and outputs."`
+	CPUPerEvent    float64  `json:"cpu_s_per_event,omitempty" is:"..1e9" minimum:"0" doc:"CPU seconds of one event on a core of power 1. An input that does not say its events has one."`
+	BaseWalltime   Walltime `json:"base_walltime,omitempty" is:"seconds 1s..8784h" doc:"What a job takes whatever its size."`
+	Efficiency     float64  `json:"efficiency,omitempty" is:"..1" minimum:"0" maximum:"1" doc:"CPU time by walltime and core; 0 = 0.9."`
+	OutputPerEvent float64  `json:"output_mb_per_event,omitempty" is:"..1e9" minimum:"0" doc:"MB that a job writes for one event; 500 MB are reserved at least."`
+	WorkMB         int64    `json:"work_mb,omitempty" is:"..1000000000" minimum:"0" doc:"Scratch that a job needs beside its inputs and outputs."`
 }
 
 // What splitting counts.
@@ -31,44 +27,13 @@ const (
 	ByBytes  = "bytes"
 )
 
-// Bounds of splitting.
 const (
-	maxCPUPerEvent = 1e9
-	maxPerEventMB  = 1e9
-	Efficiency     = 0.9 // where none is stated
-	MaxScouts      = 1000
+	MaxScouts  = 1000 // of a task, as the tag of Spec.Scout says
+	Efficiency = 0.9  // where none is stated
 )
-
-// readSplit reads the mapping split.
-func readSplit(to **Split) func(strict.Value) {
-	return func(v strict.Value) {
-		p := &Split{}
-		*to = p
-		v.Mapping(strict.Fields{
-			"by":                  func(v strict.Value) { p.By, _ = v.OneOf(ByInputs, ByEvents, ByBytes) },
-			"per_job":             func(v strict.Value) { p.PerJob, _ = v.Int(1, maxSize) },
-			"fit":                 func(v strict.Value) { p.Fit, _ = v.Bool() },
-			"per_queue":           func(v strict.Value) { p.PerQueue, _ = v.Bool() },
-			"max_per_job":         func(v strict.Value) { p.MaxPerJob, _ = v.Int(1, maxSize) },
-			"cpu_s_per_event":     func(v strict.Value) { p.CPUPerEvent, _ = v.Number() },
-			"efficiency":          func(v strict.Value) { p.Efficiency, _ = v.Number() },
-			"output_mb_per_event": func(v strict.Value) { p.OutputPerEvent, _ = v.Number() },
-			"work_mb":             func(v strict.Value) { p.WorkMB, _ = v.Int(0, maxMegabytes) },
-			"base_walltime": func(v strict.Value) {
-				if d, ok := v.Duration(time.Second); ok {
-					p.BaseWalltime = Walltime(d / time.Second)
-				}
-			},
-		})
-	}
-}
 
 // splitting checks split, and that the fields beside it fit to it.
 func (c *checker) splitting(s *Spec) {
-	if s.Locality != "" && s.Locality != job.LocalityRequired && s.Locality != job.LocalityPreferred {
-		c.hint("locality", fmt.Sprintf("%q is not known", s.Locality), "required or preferred")
-	}
-	c.between("scout", int64(s.Scout), 1, MaxScouts)
 	switch {
 	case s.Scout > 0 && s.Grouped():
 		c.hint("scout", "is not for tasks of groups", "their jobs are not alike")
@@ -77,7 +42,7 @@ func (c *checker) splitting(s *Spec) {
 	}
 	p := s.Split
 	if p == nil {
-		if s.Events != nil && s.Events.PerJob < 1 {
+		if s.Events != nil && s.Events.PerJob == 0 {
 			c.hint("events.per_job", "is missing", "or say split")
 		}
 		return
@@ -91,8 +56,6 @@ func (c *checker) splitting(s *Spec) {
 		c.hint("split", "given together with a per_job outside of it", "say split.per_job")
 	case s.Events != nil && p.By != "" && p.By != ByEvents:
 		c.hint("split.by", fmt.Sprintf("%q: the task has events and no inputs", p.By), ByEvents)
-	case p.By != "" && p.By != ByInputs && p.By != ByEvents && p.By != ByBytes:
-		c.hint("split.by", fmt.Sprintf("%q is not known", p.By), "inputs, events or bytes")
 	case p.PerJob == 0 && !p.Fit:
 		c.hint("split", "says neither per_job nor fit", "per_job: 1000, or fit: true")
 	case p.Fit && p.CPUPerEvent == 0 && s.Scout == 0 && p.OutputPerEvent == 0 && !withInputs:
@@ -100,26 +63,6 @@ func (c *checker) splitting(s *Spec) {
 	case !p.Fit && (p.PerQueue || p.MaxPerJob > 0):
 		c.hint("split", "per_queue and max_per_job are for fit: true only", "")
 	case p.By == ByInputs && p.PerJob > MaxPerJob:
-		c.between("split.per_job", p.PerJob, 1, MaxPerJob)
-	}
-	c.splitFigures(p)
-}
-
-func (c *checker) splitFigures(p *Split) {
-	c.between("split.per_job", p.PerJob, 1, maxSize)
-	c.between("split.max_per_job", p.MaxPerJob, 1, maxSize)
-	c.between("split.work_mb", p.WorkMB, 1, maxMegabytes)
-	c.between("split.base_walltime", int64(p.BaseWalltime), 1, MaxWalltime)
-	for _, f := range []struct {
-		field string
-		n     float64
-		high  float64
-	}{
-		{"split.cpu_s_per_event", p.CPUPerEvent, maxCPUPerEvent}, {"split.output_mb_per_event", p.OutputPerEvent, maxPerEventMB},
-		{"split.efficiency", p.Efficiency, 1},
-	} {
-		if !(f.n >= 0 && f.n <= f.high) { // NaN too
-			c.addf(f.field, "%v is not in 0 … %v", f.n, f.high)
-		}
+		c.addf("split.per_job", "%d is not in 1 … %d", p.PerJob, MaxPerJob)
 	}
 }

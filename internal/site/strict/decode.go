@@ -140,6 +140,10 @@ func (d *Decoder) list(v Value, to reflect.Value, r *rule) {
 
 func (d *Decoder) entries(v Value, to reflect.Value, r *rule) {
 	all := reflect.MakeMap(to.Type())
+	if r.most > 0 && v.IsMapping() && len(v.node.Content) > 2*r.most {
+		v.Failf("%s has more than %d entries", v.name, r.most)
+		return
+	}
 	v.Entries(func(name string, key, val Value) {
 		one := reflect.New(to.Type().Elem()).Elem()
 		switch wrong, hint := d.word(r.keys, name); {
@@ -221,7 +225,7 @@ func (r *rule) measure(v Value, to reflect.Value) {
 		switch {
 		case ok && n == 0 && r.zero != "":
 			v.Fail(v.name+" is zero", r.zero)
-		case ok && n > r.high*1000:
+		case ok && n/1000 >= r.high && n != r.high*1000:
 			v.Failf("%s is more than %d", v.name, r.high)
 		case ok && to.Kind() == reflect.Float64:
 			to.SetFloat(float64(n) / 1000)
@@ -235,10 +239,10 @@ func (r *rule) measure(v Value, to reflect.Value) {
 	case !ok:
 	case r.high != noBound && d > time.Duration(r.high):
 		v.Failf("%s: %s is more than %s", v.name, d, time.Duration(r.high))
-	case r.whole && d%time.Second != 0:
-		v.Failf("%s: %s is not a whole number of seconds", v.name, d)
 	case r.unit == "seconds":
-		to.SetInt(int64(d / time.Second))
+		if to.SetInt(int64(d / time.Second)); r.whole && d%time.Second != 0 {
+			v.Failf("%s: %s is not a whole number of seconds", v.name, d)
+		}
 	default:
 		to.SetInt(int64(d))
 	}

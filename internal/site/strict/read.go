@@ -2,7 +2,6 @@ package strict
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -10,54 +9,6 @@ import (
 	"strings"
 	"time"
 )
-
-// Fields says how each key of a mapping is read. They are called in file order.
-type Fields map[string]func(Value)
-
-// Seen is the mapping that was read and the keys that it had.
-type Seen struct {
-	Value
-	keys map[string]Value
-}
-
-// Mapping reads a mapping whose keys are all known; others, and keys given twice, are problems.
-func (v Value) Mapping(fields Fields) Seen {
-	seen := Seen{Value: v, keys: make(map[string]Value, len(fields))}
-	v.pairs(func(key, val Value) {
-		read, known := fields[key.node.Value]
-		if !known {
-			names := slices.Sorted(maps.Keys(fields))
-			key.Fail(fmt.Sprintf("unknown key %q", clip(key.node.Value)), DidYouMean(key.node.Value, names))
-			return
-		}
-		seen.keys[key.node.Value] = val
-		read(val)
-	})
-	return seen
-}
-
-// At is the value under key, or the mapping itself when the key is absent: where a problem with it is.
-func (s Seen) At(key string) Value {
-	if v, ok := s.keys[key]; ok {
-		return v
-	}
-	return s.Value
-}
-
-// Has says whether the key was there.
-func (s Seen) Has(key string) bool { return s.keys[key].Present() }
-
-// Require reports each key that is missing.
-func (s Seen) Require(keys ...string) {
-	if !s.IsMapping() {
-		return // said already
-	}
-	for _, k := range keys {
-		if !s.Has(k) {
-			s.Failf("%s is missing", k)
-		}
-	}
-}
 
 // Entries reads a mapping with free keys. A key is a Value too, whose text is given beside it.
 func (v Value) Entries(read func(name string, key, val Value)) bool {
@@ -94,20 +45,6 @@ func (v Value) Strings() ([]string, bool) {
 		texts, ok = append(texts, s), ok && fine
 	}
 	return texts, ok
-}
-
-// StringMap is a mapping of texts.
-func (v Value) StringMap() (map[string]string, bool) {
-	texts := map[string]string{}
-	all := true
-	ok := v.Entries(func(name string, key, val Value) {
-		if name == "" {
-			key.Failf("%s: a key is empty", v.name)
-		}
-		s, fine := val.Text()
-		texts[name], all = s, all && fine
-	})
-	return texts, ok && all
 }
 
 // OneOf is a text out of a few.

@@ -17,7 +17,7 @@ func read[T any](t *testing.T, yaml string, f func(Value) (T, bool)) (T, bool, s
 	}
 	var got T
 	var ok bool
-	docs[0].Mapping(Fields{"x": func(v Value) { got, ok = f(v) }})
+	docs[0].Entries(func(_ string, _, v Value) { got, ok = f(v) })
 	err := report.Err()
 	if (err == nil) != ok {
 		t.Errorf("%q: ok = %v with error %v", yaml, ok, err)
@@ -95,10 +95,13 @@ func TestTextIsTakenAsWritten(t *testing.T) {
 func TestEveryProblemOfAMapping(t *testing.T) {
 	src := "name: a\nwieght: 5\nname: b\n<<: {a: 1}\nlist: {}\n"
 	docs, report := Parse("f.yml", []byte(src), Limits{})
-	docs[0].Mapping(Fields{
-		"name": func(Value) {}, "weight": func(Value) {}, "needed": func(Value) {},
-		"list": func(v Value) { v.List() },
-	}).Require("needed")
+	var said struct {
+		Name   string   `yaml:"name"`
+		Weight int      `yaml:"weight"`
+		Needed string   `yaml:"needed" is:"required"`
+		List   []string `yaml:"list"`
+	}
+	NewDecoder(nil).Decode(docs[0], &said)
 	want := strings.Join([]string{
 		`f.yml:1:1: needed is missing`,
 		`f.yml:2:1: unknown key "wieght" (did you mean "weight"?)`,

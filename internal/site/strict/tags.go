@@ -19,6 +19,7 @@ type field struct {
 type rule struct {
 	required, empty, whole bool
 	some                   bool   // a list may not be empty
+	apart                  bool   // a list that Faults does not look at
 	most                   int    // entries of a list; 0 = no bound
 	unit                   string // milli, seconds or duration
 	word, keys             string // words of texts, and of the keys of a mapping
@@ -70,6 +71,8 @@ func ruleOf(tag reflect.StructTag) rule {
 			r.empty = true
 		case name == "whole":
 			r.whole = true
+		case name == "apart":
+			r.apart = true
 		case name == "some":
 			r.some = true
 		case name == "most":
