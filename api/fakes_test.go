@@ -189,7 +189,8 @@ type fakeTasks struct {
 }
 
 func (f *fakeTasks) task() (generator.Task, error) {
-	return generator.Task{ID: 3, Name: "t", State: "ready", CreatedAt: time.Unix(1e9, 0).UTC(), Attributes: map[string]string{}, TaggedBy: generator.TaggedBy{Verdict: "explicit"}}, f.err
+	return generator.Task{ID: 3, Name: "t", State: "ready", Times: generator.Times{CreatedAt: time.Unix(1e9, 0).UTC()},
+		Tagging: generator.Tagging{Attributes: map[string]string{}, TaggedBy: generator.TaggedBy{Verdict: "explicit"}}}, f.err
 }
 
 func (f *fakeTasks) List(context.Context, generator.Listing) (generator.Listed, error) {

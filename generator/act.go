@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // More that one can say to tasks, beside the verbs of the table.

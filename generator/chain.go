@@ -27,29 +27,34 @@ type needKey struct {
 
 // dueNeed is a need that there is something to do for; its task is locked.
 type dueNeed struct {
-	TaskID        int64
-	Place         int
+	TaskID    int64
+	Place     int
+	Condition string
+	PerInput  bool
+	Outputs   string
+	Low       int64
+	After     int64
+	LowNext   *int64
+	WasOver   bool
+	NTaken    int64
+	Left      bool // the task that needs is over
+	UserName  string
+	Label     string
+	ShareID   shares.ShareID
+	needed
+
+	ready string // the state that the task gets when it need not wait any more
+	fault string // why what it needs cannot be had in full
+}
+
+// needed is the task that is needed.
+type needed struct {
 	NeedsID       int64
-	Condition     string
-	PerInput      bool
-	Outputs       string
-	Low           int64
-	After         int64
-	LowNext       *int64
-	WasOver       bool
-	NTaken        int64
 	NeedsName     string
 	NeedsState    string
 	Over          bool  // the needed task is
 	NeedsFinished int64 // jobs of it
 	NeedsEnded    int64
-	Left          bool // the task that needs is over
-	UserName      string
-	Label         string
-	ShareID       shares.ShareID
-
-	ready string // the state that the task gets when it need not wait any more
-	fault string // why what it needs cannot be had in full
 }
 
 // Chain lets tasks follow those that they need: they become ready when these are over, and get inputs and pieces as their jobs

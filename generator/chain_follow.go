@@ -9,8 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // endedJob is a job of a needed task that has ended.

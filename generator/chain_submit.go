@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // chained is what a new task's row says about the tasks that it needs.

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // coverage is a task, and what its jobs are to cover: the events of each of its inputs, those of the input "" where it has none.

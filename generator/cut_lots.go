@@ -87,14 +87,14 @@ func (c *lotCutter) cutLots(ctx context.Context, p *part) (jobs []intake.NewJob,
 	if c.spec, err = readSized(ctx, c.tx, p.ID); err != nil {
 		return nil, err
 	}
-	for _, lot := range p.cuts {
-		left := lot.PiecesLeft
-		made, err := c.cut(ctx, lot, p, p.NSplit+int64(len(jobs)))
+	for _, cut := range p.cuts {
+		left := cut.PiecesLeft
+		made, err := c.cut(ctx, cut, p, p.NSplit+int64(len(jobs)))
 		if err != nil {
-			return nil, fmt.Errorf("task %d, lot %d: %w", p.ID, lot.Lot, err)
+			return nil, fmt.Errorf("task %d, lot %d: %w", p.ID, cut.Number, err)
 		}
 		jobs = append(jobs, made...)
-		p.more += lot.PiecesLeft + int64(len(made)) - left
+		p.more += cut.PiecesLeft + int64(len(made)) - left
 	}
 	p.fresh = int64(len(jobs))
 	return jobs, nil
@@ -102,7 +102,7 @@ func (c *lotCutter) cutLots(ctx context.Context, p *part) (jobs []intake.NewJob,
 
 // cut takes pieces off one lot; index is that of the first.
 func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]intake.NewJob, error) {
-	plan, err := l.plan(ctx, c.tx, c.spec, c.queues)
+	plan, err := planLot(ctx, c.tx, l.lot, c.spec, c.queues)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (c *lotCutter) pieces(ctx context.Context, l lotCut, p *plan, inputs int64)
 
 // readLot reads so many inputs of a lot from its cursor on.
 func readLot(ctx context.Context, tx pgx.Tx, l *lot, n int64) ([]inputRun, error) {
-	first := int64(l.Lot) << lotShift
+	first := int64(l.Number) << lotShift
 	at := span{first + l.Cut, first + min(l.Cut+n, l.N)}
 	rows, err := tx.Query(ctx, query["read_lot"], pgx.StrictNamedArgs{"task": l.TaskID, "first": first, "low": at.low, "high": at.high, "run": runInputs})
 	if err != nil {
@@ -231,4 +231,21 @@ func advanceLots(ctx context.Context, tx pgx.Tx, plan []part) error {
 	}
 	_, err := tx.Exec(ctx, query["resize"], pgx.StrictNamedArgs{"tasks": tasks, "more": more})
 	return err
+}
+
+// planLot is how the lot is cut, with the shapes of its sizes.
+func planLot(ctx context.Context, tx pgx.Tx, l *lot, s *spec.Spec, queues []shares.Queue) (plan, error) {
+	p := planOf(s, l, queues)
+	each := float64(l.Bytes) / float64(max(l.Events, 1))
+	l.ShapeIDs = l.ShapeIDs[:0:0]
+	for i := range p.sizes {
+		need := p.requirements(p.sizes[i], each)
+		shape, err := intake.Intern(ctx, tx, need)
+		if err != nil {
+			return p, err
+		}
+		p.sizes[i].shape, p.sizes[i].need = shape, room{need.WalltimeS, need.DiskMB}
+		l.ShapeIDs = append(l.ShapeIDs, shape)
+	}
+	return p, nil
 }

@@ -87,16 +87,6 @@ func (g *Generator) extend(ctx context.Context, c inputChunk) error {
 	})
 }
 
-// runInputs is how many inputs a row of inputs holds at most; its CHECK says the same.
-const runInputs = 1000
-
-// inputRun is a row of inputs; sizes and events are nil where nothing is known.
-type inputRun struct {
-	task, position int64
-	names          []string
-	sizes, events  []int64
-}
-
 // runs cuts a chunk into rows.
 func (c inputChunk) runs() (runs []inputRun) {
 	for i := 0; i < len(c.inputs); i += runInputs {

@@ -31,19 +31,24 @@ type taskEntry struct {
 	Spec        string            `json:"spec"` // JSON as text, which may have escapes that text has not
 	TaggedBy    TaggedBy          `json:"tagged_by"`
 	SiteVersion int64             `json:"site_version"`
-	Split       string            `json:"split"`
-	PerJob      int64             `json:"per_job"`
-	Events      int64             `json:"n_events"`
-	Inputs      int64             `json:"n_inputs"`
-	Pieces      int64             `json:"n_pieces"`
-	Jobs        int64             `json:"n_jobs"`
 	Key         *string           `json:"idempotency_key"`
 	Hash        string            `json:"body_hash"`
 	Parameters  *string           `json:"parameters"`
-	Lots        *int              `json:"lots"`
-	Scouts      *int              `json:"scouts"`
 	Chain       *string           `json:"chain"`
-	Released    *int64            `json:"n_released"`
+	taskWork
+}
+
+// taskWork is how the task falls into jobs.
+type taskWork struct {
+	Split    string `json:"split"`
+	PerJob   int64  `json:"per_job"`
+	Events   int64  `json:"n_events"`
+	Inputs   int64  `json:"n_inputs"`
+	Pieces   int64  `json:"n_pieces"`
+	Jobs     int64  `json:"n_jobs"`
+	Lots     *int   `json:"lots"`
+	Scouts   *int   `json:"scouts"`
+	Released *int64 `json:"n_released"`
 }
 
 // insertTasks stores tasks with payloads and inputs, by rising id in their order. A task whose idempotency key is taken has
@@ -104,9 +109,10 @@ func (n *newTask) entry(shape int32, chain *chained) (taskEntry, error) {
 		Name: n.spec.Name, User: n.spec.User, State: state, Reason: reason,
 		Share: shareArg(n.tag.Share), Own: shareArg(n.tag.Own), Shape: shape, Priority: n.spec.Priority,
 		MaxAttempts: n.spec.MaxAttempts, Attributes: n.tag.Attributes, Spec: string(body), TaggedBy: n.tag.By,
-		SiteVersion: n.tag.Version, Split: w.Split, PerJob: w.PerJob, Events: w.Events, Inputs: w.NInputs,
-		Pieces: w.Pieces, Jobs: *cmp.Or(chain.released, &w.Pieces), Key: textArg(n.key), Hash: hex.EncodeToString(n.hash),
-		Parameters: textArg(string(n.parameters)), Lots: lotsOf(w), Scouts: scoutsOf(&n.spec), Chain: textArg(chain.state), Released: chain.released,
+		SiteVersion: n.tag.Version, Key: textArg(n.key), Hash: hex.EncodeToString(n.hash),
+		Parameters: textArg(string(n.parameters)), Chain: textArg(chain.state),
+		taskWork: taskWork{Split: w.Split, PerJob: w.PerJob, Events: w.Events, Inputs: w.NInputs, Pieces: w.Pieces,
+			Jobs: *cmp.Or(chain.released, &w.Pieces), Lots: lotsOf(w), Scouts: scoutsOf(&n.spec), Released: chain.released},
 	}, nil
 }
 

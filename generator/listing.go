@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Sorts are the orders of a Listing, the largest first; "new" is by id, and the default.

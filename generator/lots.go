@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -9,45 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/dispatcher/intake"
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// lotShift: inputs of lot n are stored from position n << lotShift on, so that they stay without gaps within their lot, and a
-// task that turns out to have lots need not store those of the first anew.
-const lotShift = 32
-
 // maxLots bounds the sets of locations of a task.
 const maxLots = 1000
-
-// lot is what of a task is cut into pieces alike; see the table.
-type lot struct {
-	TaskID     int64
-	Lot        int32
-	Locations  []string
-	N          int64
-	Bytes      int64
-	Events     int64
-	Cut        int64
-	CutBytes   int64
-	CutEvents  int64
-	Skip       int64
-	PiecesLeft int64
-	ShapeIDs   []int32
-}
-
-// rest is what is not cut yet. A lot without inputs has events only.
-func (l *lot) rest(plain bool) weight {
-	w := weight{inputs: l.N - l.Cut, events: l.Events - l.CutEvents, bytes: l.Bytes - l.CutBytes}
-	if plain {
-		w = weight{events: l.N - l.Cut}
-	}
-	return w
-}
-
-func (l *lot) over() bool { return l.Cut >= l.N }
 
 // readLots returns the lots of locked tasks.
 func readLots(ctx context.Context, tx pgx.Tx, tasks []int64) (map[int64][]*lot, error) {
@@ -79,7 +45,7 @@ func addToLots(ctx context.Context, tx pgx.Tx, c inputChunk, inLots bool) error 
 	}
 	s := sorter{task: c.task, at: map[string]int{}}
 	for _, l := range read[c.task] {
-		s.add(l.Lot, strings.Join(l.Locations, "\n"), l.N)
+		s.add(l.Number, strings.Join(l.Locations, "\n"), l.N)
 	}
 	for _, in := range c.inputs {
 		if err := s.sort(in); err != nil {
@@ -174,7 +140,7 @@ func openLots(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues [
 	}
 	lots := read[task]
 	for _, l := range lots {
-		p, err := l.plan(ctx, tx, s, queues)
+		p, err := planLot(ctx, tx, l, s, queues)
 		if err != nil {
 			return 0, err
 		}
@@ -191,53 +157,19 @@ func openLots(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues [
 	return pieces, err
 }
 
-// plan is how the lot is cut, with the shapes of its sizes.
-func (l *lot) plan(ctx context.Context, tx pgx.Tx, s *spec.Spec, queues []shares.Queue) (plan, error) {
-	p := planOf(s, l, queues)
-	each := float64(l.Bytes) / float64(max(l.Events, 1))
-	l.ShapeIDs = l.ShapeIDs[:0:0]
-	for i := range p.sizes {
-		need := p.requirements(p.sizes[i], each)
-		shape, err := intake.Intern(ctx, tx, need)
-		if err != nil {
-			return p, err
-		}
-		p.sizes[i].shape, p.sizes[i].need = shape, room{need.WalltimeS, need.DiskMB}
-		l.ShapeIDs = append(l.ShapeIDs, shape)
-	}
-	return p, nil
-}
-
-// estimate says how many pieces are left. With several sizes it is as if all had the largest.
-func (l *lot) estimate(s *spec.Spec, p *plan) {
-	l.PiecesLeft = 0
-	if !l.over() {
-		l.PiecesLeft = p.sizes[0].pieces(p.model, l.rest(s.Events != nil), p.shared)
-	}
-}
-
 // writeLots writes down how far lots are cut, and what they are cut by.
 func writeLots(ctx context.Context, tx pgx.Tx, lots []*lot) error {
 	var tasks, cuts, bytes, events, skips, left []int64
 	var numbers []int32
 	var shapes []string
 	for _, l := range lots {
-		tasks, numbers, cuts = append(tasks, l.TaskID), append(numbers, l.Lot), append(cuts, l.Cut)
+		tasks, numbers, cuts = append(tasks, l.TaskID), append(numbers, l.Number), append(cuts, l.Cut)
 		bytes, events, skips = append(bytes, l.CutBytes), append(events, l.CutEvents), append(skips, l.Skip)
 		left, shapes = append(left, l.PiecesLeft), append(shapes, intArray(l.ShapeIDs))
 	}
 	_, err := tx.Exec(ctx, query["write_lots"], pgx.StrictNamedArgs{"tasks": tasks, "lots": numbers, "cuts": cuts, "bytes": bytes,
 		"events": events, "skips": skips, "lefts": left, "shapes": shapes})
 	return err
-}
-
-// shapeOf is what the pieces of a lot need, but for what follows from their size.
-func lotShape(s *spec.Spec, l *lot) job.Requirements {
-	r := s.Shape()
-	if len(l.Locations) > 0 {
-		r.Locations, r.Locality = l.Locations, cmp.Or(s.Locality, job.LocalityPreferred)
-	}
-	return r
 }
 
 // intArray is an array as PostgreSQL reads it from text: rows of a statement have arrays of different lengths.

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // priorities counts a task's live jobs by priority.

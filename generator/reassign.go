@@ -179,8 +179,12 @@ func (t *movableTask) move(ctx context.Context, tx pgx.Tx, r reassignment, out *
 	out.Moved = goes || out.Leased > 0
 	switch {
 	case out.Stay > 0:
-		out.Why = fmt.Sprintf("%s charged to the share that they started under until they end, and if they fail they are ready in the new one; "+
-			"with running they go too", counted(out.Stay, "leased job stays", "leased jobs stay"))
+		stay := "leased jobs stay"
+		if out.Stay == 1 {
+			stay = "leased job stays"
+		}
+		out.Why = fmt.Sprintf("%d %s charged to the share that they started under until they end, and if they fail they are ready in the new one; "+
+			"with running they go too", out.Stay, stay)
 	case !out.Moved:
 		out.Why = "it is in " + r.path + " already"
 	}
@@ -207,11 +211,4 @@ func (t *movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, out *
 		return err
 	}
 	return record(ctx, tx, VerbReassign, t.ID, t.Share, r.path)
-}
-
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 func (w *world) reassign(t *testing.T, share string, running bool, ids ...int64) Reassigned {

@@ -7,8 +7,9 @@ import (
 	"maps"
 	"time"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // Recent selects tasks for a list that begins with the newest. Zero fields select nothing away.

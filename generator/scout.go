@@ -241,7 +241,7 @@ func replan(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues []s
 		return 0, err
 	}
 	for _, l := range read[task] {
-		p, err := l.plan(ctx, tx, s, queues)
+		p, err := planLot(ctx, tx, l, s, queues)
 		if err != nil {
 			return 0, err
 		}

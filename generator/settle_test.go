@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 func (w *world) settled(t tb, id int64) Task {

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // JobCounts are the jobs of a task by state, at most a second old. Total counts pieces that are not jobs yet too,
@@ -25,34 +26,49 @@ type JobCounts struct {
 
 // Task is a task as people see it.
 type Task struct {
-	ID          int64             `json:"id"`
-	Name        string            `json:"name"`
-	User        string            `json:"user"`
-	Share       string            `json:"share" doc:"Path; empty while no rule has matched."`
-	JobShare    string            `json:"job_share,omitempty" doc:"Share of the jobs, where a rule on a job attribute sends them elsewhere."`
-	State       string            `json:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted"`
-	Jobs        JobCounts         `json:"jobs"`
-	Pieces      int64             `json:"pieces" doc:"Pieces that the work falls into; 0 until the commit of a streamed task."`
-	Inputs      int64             `json:"inputs,omitempty" doc:"Inputs stored: the offset to stream on from."`
-	Priority    int               `json:"priority"`
-	MaxAttempts int               `json:"max_attempts"`
-	Reason      string            `json:"reason,omitempty" doc:"Why it waits, or why it was ended."`
-	CannotRun   string            `json:"cannot_run,omitempty" doc:"Why no queue of the site can run its jobs, or those of one of its roles, while a pilot has none of them."`
+	ID          int64     `json:"id"`
+	Name        string    `json:"name"`
+	User        string    `json:"user"`
+	Share       string    `json:"share" doc:"Path; empty while no rule has matched."`
+	JobShare    string    `json:"job_share,omitempty" doc:"Share of the jobs, where a rule on a job attribute sends them elsewhere."`
+	State       string    `json:"state" enum:"submitting,waiting,ready,scouting,running,paused,throttled,exhausted,finishing,done,finished,failed,aborting,aborted"`
+	Jobs        JobCounts `json:"jobs"`
+	Pieces      int64     `json:"pieces" doc:"Pieces that the work falls into; 0 until the commit of a streamed task."`
+	Inputs      int64     `json:"inputs,omitempty" doc:"Inputs stored: the offset to stream on from."`
+	Priority    int       `json:"priority"`
+	MaxAttempts int       `json:"max_attempts"`
+	Reason      string    `json:"reason,omitempty" doc:"Why it waits, or why it was ended."`
+	CannotRun   string    `json:"cannot_run,omitempty" doc:"Why no queue of the site can run its jobs, or those of one of its roles, while a pilot has none of them."`
+	Tagging
+	Times
+	Detail
+	Deadline   *DeadlineState  `json:"deadline,omitempty"`
+	Needs      []NeedState     `json:"needs,omitempty" doc:"Tasks that it needs, and how far that is; only in GET /v1/tasks/{id}."`
+	NeededBy   []int64         `json:"needed_by,omitempty" doc:"Tasks that need it, the first hundred; only in GET /v1/tasks/{id}."`
+	Parameters json.RawMessage `json:"parameters,omitempty" doc:"What it was submitted as, where that was not a Spec: PanDA's task parameters, all of them; only in GET /v1/tasks/{id}."`
+}
+
+// Tagging is what gave a task its share.
+type Tagging struct {
 	Attributes  map[string]string `json:"attributes" doc:"What tagging rules see."`
 	TaggedBy    TaggedBy          `json:"tagged_by"`
 	SiteVersion int64             `json:"site_version" doc:"Version of the site whose rules gave the share."`
-	CreatedAt   time.Time         `json:"created_at"`
-	CommittedAt *time.Time        `json:"committed_at,omitempty"`
-	StartedAt   *time.Time        `json:"started_at,omitempty" doc:"First lease."`
-	EndedAt     *time.Time        `json:"ended_at,omitempty"`
-	Spec        *spec.Spec        `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
-	Scaled      []Scaling         `json:"scaled,omitempty" doc:"Numbers of groups and roles that divvy task scale changed since it was submitted; only in GET /v1/tasks/{id}."`
-	Scouts      int               `json:"scouts,omitempty" doc:"So many jobs are made first and measured; only in GET /v1/tasks/{id}."`
-	Scouted     *Scouted          `json:"scouted,omitempty" doc:"What the scouts measured, once they are over; only in GET /v1/tasks/{id}."`
-	Deadline    *DeadlineState    `json:"deadline,omitempty"`
-	Needs       []NeedState       `json:"needs,omitempty" doc:"Tasks that it needs, and how far that is; only in GET /v1/tasks/{id}."`
-	NeededBy    []int64           `json:"needed_by,omitempty" doc:"Tasks that need it, the first hundred; only in GET /v1/tasks/{id}."`
-	Parameters  json.RawMessage   `json:"parameters,omitempty" doc:"What it was submitted as, where that was not a Spec: PanDA's task parameters, all of them; only in GET /v1/tasks/{id}."`
+}
+
+// Times are those of the life of a task.
+type Times struct {
+	CreatedAt   time.Time  `json:"created_at"`
+	CommittedAt *time.Time `json:"committed_at,omitempty"`
+	StartedAt   *time.Time `json:"started_at,omitempty" doc:"First lease."`
+	EndedAt     *time.Time `json:"ended_at,omitempty"`
+}
+
+// Detail is what only the answer about one task has.
+type Detail struct {
+	Spec    *spec.Spec `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
+	Scaled  []Scaling  `json:"scaled,omitempty" doc:"Numbers of groups and roles that divvy task scale changed since it was submitted; only in GET /v1/tasks/{id}."`
+	Scouts  int        `json:"scouts,omitempty" doc:"So many jobs are made first and measured; only in GET /v1/tasks/{id}."`
+	Scouted *Scouted   `json:"scouted,omitempty" doc:"What the scouts measured, once they are over; only in GET /v1/tasks/{id}."`
 }
 
 // Filter selects tasks for a list. Zero fields select nothing away.
@@ -75,34 +91,31 @@ type taskRow struct {
 	Share       string
 	JobShare    string
 	State       string
-	NJobs       int64
-	NWaiting    int64
-	NReady      int64
-	NLeased     int64
-	NFinished   int64
-	NFailed     int64
-	NCancelled  int64
 	NPieces     int64
 	NInputs     int64
 	Priority    int
 	MaxAttempts int
 	Reason      string
-	Attributes  map[string]string
-	TaggedBy    TaggedBy
-	SiteVersion int64
-	CreatedAt   time.Time
-	CommittedAt *time.Time
-	StartedAt   *time.Time
-	EndedAt     *time.Time
-	Spec        *spec.Spec
 	Asks        *spec.Spec // of lists: the spec of a task without a leased job, for CannotRun
-	Scaled      []Scaling
-	Scouts      int
-	Scouted     *Scouted
 	Deadline    *DeadlineState
 	Needs       []NeedState
 	NeededBy    []int64
 	Parameters  json.RawMessage
+	taskCounts
+	Tagging
+	Times
+	Detail
+}
+
+// taskCounts are the jobs of a row.
+type taskCounts struct {
+	NJobs      int64
+	NWaiting   int64
+	NReady     int64
+	NLeased    int64
+	NFinished  int64
+	NFailed    int64
+	NCancelled int64
 }
 
 func (r taskRow) task() Task {
@@ -111,9 +124,7 @@ func (r taskRow) task() Task {
 		Jobs: JobCounts{Total: r.NJobs, Waiting: r.NWaiting, Ready: r.NReady, Leased: r.NLeased, Finished: r.NFinished,
 			Failed: r.NFailed, Cancelled: r.NCancelled},
 		Pieces: r.NPieces, Inputs: r.NInputs, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Reason: r.Reason,
-		Attributes: r.Attributes, TaggedBy: r.TaggedBy, SiteVersion: r.SiteVersion, CreatedAt: r.CreatedAt,
-		CommittedAt: r.CommittedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Spec: r.Spec, Scaled: r.Scaled, Scouts: r.Scouts, Scouted: r.Scouted,
-		Deadline: r.Deadline, Needs: r.Needs, NeededBy: r.NeededBy,
+		Tagging: r.Tagging, Times: r.Times, Detail: r.Detail, Deadline: r.Deadline, Needs: r.Needs, NeededBy: r.NeededBy,
 		Parameters: r.Parameters,
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"pgregory.net/rapid"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // limitDraw is a limit with its figures; 0: none.

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // limited gives the site of tests limits.

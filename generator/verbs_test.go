@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/generator/spec"
 )
 
 var allVerbs = []Verb{VerbKill, VerbPause, VerbResume, VerbRetry, VerbFinish, VerbAvalanche}

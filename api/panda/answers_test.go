@@ -93,7 +93,7 @@ func (s *stub) Late(_ context.Context, of dispatcher.HeldJob, r dispatcher.Resul
 func (s *stub) KeepLog(context.Context, string, string) error { return s.fault() }
 
 func (s *stub) Task(context.Context, int64) (generator.Task, error) {
-	return generator.Task{Name: "sim", User: "alice", Attributes: map[string]string{"label": "managed"}}, nil
+	return generator.Task{Name: "sim", User: "alice", Tagging: generator.Tagging{Attributes: map[string]string{"label": "managed"}}}, nil
 }
 
 // newStub has one job, leased and running.

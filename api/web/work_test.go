@@ -41,11 +41,11 @@ func filled(t *testing.T) *stage {
 	eta := at.Add(2 * time.Hour)
 	ended := at.Add(-time.Minute)
 	s.tasks.task = generator.Task{ID: 5, Name: "reco <1>", User: "ann", Share: "Prod/MC", State: "running", Priority: 900, MaxAttempts: 3,
-		Jobs: generator.JobCounts{Total: 1000, Ready: 500, Leased: 20, Finished: 399, Failed: 1}, CreatedAt: at.Add(-time.Hour), StartedAt: &ended,
-		Deadline: &generator.DeadlineState{At: at.Add(time.Hour), ETA: &eta, LateRisk: "high", PerHour: 200}, Scouts: 10,
-		Scouted: &generator.Scouted{Finished: 10, MemoryMB: 1800}, Spec: &spec.Spec{Command: []string{"run", "<a>"}, Env: map[string]string{"SECRET": "hush"}},
+		Jobs: generator.JobCounts{Total: 1000, Ready: 500, Leased: 20, Finished: 399, Failed: 1}, Times: generator.Times{CreatedAt: at.Add(-time.Hour), StartedAt: &ended},
+		Deadline: &generator.DeadlineState{At: at.Add(time.Hour), ETA: &eta, LateRisk: "high", PerHour: 200}, Detail: generator.Detail{Scouts: 10,
+			Scouted: &generator.Scouted{Finished: 10, MemoryMB: 1800}, Spec: &spec.Spec{Command: []string{"run", "<a>"}, Env: map[string]string{"SECRET": "hush"}}},
 		Needs: []generator.NeedState{{Task: 4, Name: "simul", State: "done", When: "done", Met: "met"}}, NeededBy: []int64{6}}
-	s.tasks.listed = generator.Listed{Tasks: []generator.Task{s.tasks.task, {ID: 4, Name: "simul", User: "bob", State: "paused", CreatedAt: at, Reason: "by hand", CannotRun: "no queue can run it; cores: 64"}}, Next: "4.4", Among: 20000}
+	s.tasks.listed = generator.Listed{Tasks: []generator.Task{s.tasks.task, {ID: 4, Name: "simul", User: "bob", State: "paused", Times: generator.Times{CreatedAt: at}, Reason: "by hand", CannotRun: "no queue can run it; cores: 64"}}, Next: "4.4", Among: 20000}
 	s.world.jobs = []dispatcher.JobRow{{ID: 77, Task: 5, Share: "Prod/MC", State: "leased", Attempt: 1, MaxAttempts: 3, Index: 12, CreatedAt: at, Queue: "CERN", Pilot: "p1"},
 		{ID: 78, Task: 5, Share: "Prod/MC", State: "ready", Attempt: 1, MaxAttempts: 3, Index: 13, CreatedAt: at, Reason: "no queue can run it"}}
 	s.world.next = 78

@@ -34,7 +34,7 @@ func TestWatchTask(t *testing.T) {
 	at := time.Now()
 	running := client.Task{ID: 7, State: "running", Jobs: generator.JobCounts{Total: 10, Leased: 2, Ready: 6, Finished: 2}}
 	for state, code := range map[string]int{"done": 0, "finished": 3, "failed": 4, "aborted": 5} {
-		over := client.Task{ID: 7, State: state, EndedAt: &at, Jobs: generator.JobCounts{Total: 10, Finished: 10}}
+		over := client.Task{ID: 7, State: state, Times: generator.Times{EndedAt: &at}, Jobs: generator.JobCounts{Total: 10, Finished: 10}}
 		o := divvy(t, "watch", "task", "7", "--every", "100ms", "--server", tellTask(t, running, running, over))
 		want := fmt.Sprintf("task 7 running [████················] 2 of 10 jobs over, 2 leased, 6 ready\ntask 7 %s [████████████████████] 10 of 10 jobs over\n", state)
 		if o.code != code || o.out != want || o.err != "" {

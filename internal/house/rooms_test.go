@@ -31,16 +31,12 @@ var limits = map[string]int{
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
 	"fields api.Config":             21,
-	"fields generator.Task":         28,
-	"fields generator.dueNeed":      22,
-	"fields generator.taskEntry":    27,
-	"fields generator.taskRow":      34,
 	"files api":                     50,
 	"files api/panda":               48,
 	"files generator":               55,
 	"lines api":                     5773,
 	"lines api/panda":               6553,
-	"lines generator":               7508,
+	"lines generator":               7185,
 	"methods api.server":            93,
 	"methods api/client.Client":     82,
 	"methods api/panda.server":      102,

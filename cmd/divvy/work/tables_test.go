@@ -21,13 +21,14 @@ func TestTablesWithAges(t *testing.T) {
 	at := func(d time.Duration) *time.Time { v := ago(d); return &v }
 	exit := func(n int) *int { return &n }
 	task := client.Task{ID: 7, Name: "mc-evgen", User: "alice", Share: "Production/MC", State: "running", Priority: 900, MaxAttempts: 3, Pieces: 1000,
-		Jobs:       generator.JobCounts{Total: 1000, Ready: 500, Leased: 100, Finished: 398, Failed: 2},
-		Attributes: map[string]string{"label": "managed", "user": "alice"}, SiteVersion: 3, CreatedAt: ago(26 * time.Hour), StartedAt: at(90 * time.Minute),
-		Spec: &spec.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"}, Holdings: spec.Holdings{Resources: map[string]int64{"maya": 1, "table:orders": 2}, SharingID: "film"},
-			Requirements: spec.Requirements{Cores: 8, MemoryMB: 16000, Walltime: 7200, Labels: map[string]string{"os": "el9"}}}}
+		Jobs:    generator.JobCounts{Total: 1000, Ready: 500, Leased: 100, Finished: 398, Failed: 2},
+		Tagging: generator.Tagging{Attributes: map[string]string{"label": "managed", "user": "alice"}, SiteVersion: 3},
+		Times:   generator.Times{CreatedAt: ago(26 * time.Hour), StartedAt: at(90 * time.Minute)},
+		Detail: generator.Detail{Spec: &spec.Spec{Command: []string{"sh", "-c", "echo {{.Index}}"}, Queues: []string{"gpu-*"}, Holdings: spec.Holdings{Resources: map[string]int64{"maya": 1, "table:orders": 2}, SharingID: "film"},
+			Requirements: spec.Requirements{Cores: 8, MemoryMB: 16000, Walltime: 7200, Labels: map[string]string{"os": "el9"}}}}}
 	foreign := task
 	foreign.Parameters = []byte(`{"panda":{"taskName":"mc-evgen"},"ignored":[{"parameter":"nGBPerJob","reason":"jobs are not split by size"},{"parameter":"reqID","reason":"not used here"}]}`)
-	waiting := client.Task{ID: 8, Name: "held", User: "bob", State: "waiting", Reason: "no rule matches", MaxAttempts: 3, CreatedAt: ago(5 * time.Second)}
+	waiting := client.Task{ID: 8, Name: "held", User: "bob", State: "waiting", Reason: "no rule matches", MaxAttempts: 3, Times: generator.Times{CreatedAt: ago(5 * time.Second)}}
 	job := dispatcher.JobRow{ID: 12, Task: 7, Share: "Production/MC", State: "failed", Priority: 900, Attempt: 2, MaxAttempts: 2, Index: 11,
 		Inputs: []string{"a.root", "b.root"}, CreatedAt: ago(70 * time.Second), EndedAt: at(3 * time.Second), Queue: "CERN", Pilot: "vm-1", Attempts: []dispatcher.Attempt{
 			{Attempt: 1, Queue: "CERN", Pilot: "vm-1", Node: "vm", State: "lost", ClaimedAt: ago(70 * time.Second), EndedAt: at(20 * time.Second)},

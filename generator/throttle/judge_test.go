@@ -1,4 +1,4 @@
-package generator
+package throttle
 
 import (
 	"fmt"
@@ -100,7 +100,7 @@ func (c *limitWorld) resume(*rapid.T) {
 func (c *limitWorld) throttle(*rapid.T) { c.rule(rapid.IntRange(1, 100).Draw(c.r, "rulings")) }
 
 func (c *limitWorld) rule(most int) (n int) {
-	rulings := judgeLimits(c.site, c.tasks)
+	rulings := judge(c.site, c.tasks)
 	for _, r := range rulings[:min(most, len(rulings))] {
 		t := &c.tasks[r.task-1]
 		t.Quota, t.Limited = r.quota, r.limited

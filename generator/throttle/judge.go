@@ -1,4 +1,4 @@
-package generator
+package throttle
 
 import (
 	"fmt"
@@ -30,14 +30,14 @@ type limiter struct {
 	known map[[3]string][]file.LimitOf // by user, label, share: there are few
 }
 
-// judgeLimits says what limits make of tasks, which come by priority, then age. What has been promised is kept: jobs that
+// judge says what limits make of tasks, which come by priority, then age. What has been promised is kept: jobs that
 // live, and quotas that are not used up, count before anybody gets more. Active tasks stay; the others come in their turn.
 // Who waits for room that it could have if nobody else had it closes the limit for all behind it, or wide jobs would
 // never start. Only what changes is returned.
-func judgeLimits(st *site.Site, tasks []limitedTask) []ruling {
+func judge(st *site.Site, tasks []limitedTask) []ruling {
 	l := &limiter{site: st, power: corePower(st), uses: map[useKey]*use{}, known: map[[3]string][]file.LimitOf{}}
 	for i := range tasks {
-		l.count(&tasks[i])
+		l.note(&tasks[i])
 	}
 	var out []ruling
 	for _, active := range []bool{true, false} {
@@ -101,8 +101,8 @@ func (l *limiter) unitsOf(t *limitedTask, jobs int64) shares.Units {
 	return shares.Units(jobs*t.Cores) * l.power
 }
 
-// count notes what a task has before anybody gets more. Paused tasks are not active: they come back in their turn.
-func (l *limiter) count(t *limitedTask) {
+// note notes what a task has before anybody gets more. Paused tasks are not active: they come back in their turn.
+func (l *limiter) note(t *limitedTask) {
 	promised := t.promised()
 	l.charge(t, max(promised-t.NLeased, 0), promised)
 	if t.wants() && t.State != "throttled" {
@@ -224,4 +224,11 @@ func (l *limiter) leave(t *limitedTask, limits []file.LimitOf) {
 func (r ruling) differs(t *limitedTask) bool {
 	same := r.quota == nil && t.Quota == nil || r.quota != nil && t.Quota != nil && *r.quota == *t.Quota
 	return !same || r.limited != t.Limited || r.throttled != (t.State == "throttled")
+}
+
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
