@@ -92,6 +92,7 @@ func TestArguments(t *testing.T) {
 
 // What the server does not know is said with where to look.
 func TestAnswersOfTheServer(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "site.yml")
 	if err := os.WriteFile(file, []byte("shares: [{name: A}, {name: B, owned: {gpu: 4}}]\ntags: []\n"), 0o600); err != nil {
 		t.Fatal(err)

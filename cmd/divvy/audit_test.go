@@ -89,6 +89,7 @@ func changes(t *testing.T, cl *client.Client) (want []string) {
 
 // The audit has each change that somebody made, once, with before and after, and nothing else.
 func TestEveryChangeIsAudited(t *testing.T) {
+	t.Parallel()
 	d, _ := launch(t, func(c *config.Config) { c.Access.TokenFile = servetest.File(t, "0123456789abcdef0123\n") })
 	cl, err := client.New(client.Config{URL: d.URL(), Token: "0123456789abcdef0123"})
 	if err != nil {
@@ -136,6 +137,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 
 // What is done to a database without a daemon is in the audit too, by whoever did it there.
 func TestChangesWithoutADaemonAreAudited(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	for _, args := range [][]string{{"create", "root", "--role", "admin"}, {"revoke", "root"}} {
 		if o := divvy(t, append([]string{"token", "--database", dsn}, args...)...); o.code != fail.OK {

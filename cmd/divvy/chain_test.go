@@ -30,6 +30,7 @@ func writeFile(t *testing.T, dir, name, text string) string {
 // A submission that broke off goes on with its key: the inputs that are stored are not sent again, and no task
 // is made twice.
 func TestSubmitGoesOn(t *testing.T) {
+	t.Parallel()
 	d, cl := launch(t, nil)
 	dir := t.TempDir()
 	const n = 25_000
@@ -86,6 +87,7 @@ command: ["echo", "{{.Input}}"]
 // What only the server can refuse is refused when the tasks before it are submitted: they are shown, and the rest
 // follows under the same key.
 func TestSubmitSaysWhatIsSubmitted(t *testing.T) {
+	t.Parallel()
 	d, cl := launch(t, nil)
 	const doc = "name: %s\nuser: alice\nlabel: user\nshare: %s\ncount: 1\ncommand: [\"true\"]\n"
 	tasks := func(share string) string {
@@ -105,6 +107,7 @@ func TestSubmitSaysWhatIsSubmitted(t *testing.T) {
 
 // A file is checked as a whole before anything is submitted.
 func TestSubmitChecksFirst(t *testing.T) {
+	t.Parallel()
 	d, cl := launch(t, nil)
 	dir := t.TempDir()
 	good := "name: good\nuser: alice\nlabel: user\ncount: 3\ncommand: [\"true\"]\n---\n"
@@ -124,6 +127,7 @@ func TestSubmitChecksFirst(t *testing.T) {
 
 // The life of a site by command line: dry run, refusal with counts, move, history, rollback.
 func TestSiteByCommandLine(t *testing.T) {
+	t.Parallel()
 	d, cl := launch(t, nil)
 	task, err := cl.Submit(t.Context(), servetest.Hello(50), "")
 	if err != nil {

@@ -62,7 +62,7 @@ func TestDemoInterrupted(t *testing.T) {
 	nothingLeft := ownTemp(t, dir)
 	p := startProcess(t, "demo", "--seconds", "60", "--report", dir, "-v")
 	p.says(t, "msg=serving")
-	servetest.Eventually(t, 30*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 2*time.Minute, func() (bool, string) {
 		outputs, _ := filepath.Glob(filepath.Join(dir, "outputs", "*", "*.json"))
 		return len(outputs) > 10, "no outputs:\n" + p.text()
 	})

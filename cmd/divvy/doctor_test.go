@@ -25,6 +25,7 @@ import (
 
 // The doctor beside a daemon: what it finds, and its exit code. What it cannot repair stays as it is.
 func TestDoctor(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	_, cl := launch(t, func(c *config.Config) { c.Database.DSN = dsn })
 	db, err := pg.Open(t.Context(), dsn, pg.MaxConns(1))

@@ -137,6 +137,7 @@ func TestDidYouMean(t *testing.T) {
 
 // A name that the site does not have is answered with the one that was meant.
 func TestDidYouMeanOfTheSite(t *testing.T) {
+	t.Parallel()
 	d, _ := launch(t, nil)
 	for line, want := range map[string]string{
 		"queue show LOCLA":                    `did you mean "LOCAL"?`,

@@ -13,6 +13,7 @@ const pandaTables = "../../internal/site/pandashares/testdata/"
 
 // What import writes is what apply takes.
 func TestImportedSharesApply(t *testing.T) {
+	t.Parallel()
 	d, _ := launch(t, nil)
 	for _, table := range []string{"good.atlas.csv", "good.small.json", "good.semicolons.csv", "good.production.csv"} {
 		made := divvy(t, "import", "panda-shares", pandaTables+table)

@@ -15,6 +15,7 @@ import (
 
 // divvy log level changes what a running daemon writes, and only of the part that it names.
 func TestLogLevelOfARunningDaemon(t *testing.T) {
+	t.Parallel()
 	var lines servetest.Said
 	d := serve.NewLogging(servetest.Config(t, func(c *config.Config) { c.Log.Format = "json" }), &lines)
 	cl, said := servetest.Start(t, d, client.Config{}), lines.String

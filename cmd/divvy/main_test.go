@@ -52,6 +52,7 @@ func launch(t testing.TB, change func(*config.Config)) (*tested, *client.Client)
 
 // With a token file nobody gets in without; health is free.
 func TestTokenFile(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("0123456789abcdef0123\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ const oldDump = "../../internal/transfer/testdata/v0.10.sql.gz"
 
 // A database of 0.10 is refused by whatever would change it, and its site goes on in a new one.
 func TestMigrateFromAnOldDatabase(t *testing.T) {
+	t.Parallel()
 	from, to := pgtest.Dump(t, oldDump), pgtest.Empty(t)
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate", "up"}, {"migrate", "status"}, {"migrate", "down", "--yes"}} {
 		o := divvy(t, append(args, "--database", from)...)

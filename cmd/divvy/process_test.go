@@ -59,7 +59,7 @@ func (p *process) says(t *testing.T, pattern string) string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
 	var found []string
-	servetest.Eventually(t, 30*time.Second, func() (bool, string) {
+	servetest.Eventually(t, 2*time.Minute, func() (bool, string) {
 		found = re.FindStringSubmatch(p.text())
 		return found != nil, "the log does not say " + pattern + ":\n" + p.text()
 	})
@@ -74,7 +74,7 @@ func (p *process) end(t *testing.T, sig syscall.Signal) error {
 	select {
 	case err := <-p.ended:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("it does not end:\n%s", p.text())
 		return nil
 	}
@@ -82,6 +82,7 @@ func (p *process) end(t *testing.T, sig syscall.Signal) error {
 
 // SIGHUP applies nothing and says so; SIGTERM stops in order with exit code 0.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	p := startProcess(t, "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", "servetest/site.yml", "--pprof", "127.0.0.1:0")
 	url := p.says(t, `msg=serving url=(\S+)`)
 	if o := divvy(t, "status", "--server", url); o.code != fail.OK || !strings.Contains(o.out, "8 units") {
@@ -105,6 +106,7 @@ func TestSignals(t *testing.T) {
 
 // A private cluster from nothing: start, stop, start again on the same data.
 func TestPrivateClusterKeepsItsData(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: two starts of a private cluster")
 	}

@@ -43,6 +43,7 @@ func TestReportCommand(t *testing.T) {
 
 // A report is read from a server without a daemon; what it needs is named when it is missing.
 func TestReportFromDatabase(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.Open(t).Config().ConnString()
 	o := divvy(t, "report", "versions", "--since", "7d", "--database", dsn, "-o", "json")
 	if o.code != fail.OK || !strings.Contains(o.out, `"until"`) || !strings.Contains(o.out, `"versions"`) {

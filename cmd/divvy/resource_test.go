@@ -92,6 +92,7 @@ func newLicences(t *testing.T) *licences {
 }
 
 func TestWatchReportsOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args         []string
 		status       int
@@ -124,6 +125,7 @@ func TestWatchReportsOnce(t *testing.T) {
 
 // A watch goes on when its command fails or the daemon is away, and says so; a change is told, the same figures are not.
 func TestWatchGoesOn(t *testing.T) {
+	t.Parallel()
 	l := newLicences(t)
 	dir := t.TempDir()
 	// 1: good. 2: the command fails. 3: the daemon is away. 4: as in 1. 5: another figure.
@@ -165,6 +167,7 @@ func (h heard) Write(p []byte) (int, error) {
 
 // A watch that is told to leave while its command runs leaves at once, without an error.
 func TestWatchLeaves(t *testing.T) {
+	t.Parallel()
 	l := newLicences(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)

@@ -19,6 +19,7 @@ import (
 
 // The server refuses what a replay would write, and says whose the connections are.
 func TestReplayOnlyReads(t *testing.T) {
+	t.Parallel()
 	cfg := config.Defaults()
 	cfg.Database.DSN = pgtest.DSN(t)
 	c := &cli.CLI{Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}

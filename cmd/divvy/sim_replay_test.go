@@ -38,6 +38,7 @@ func TestMoments(t *testing.T) {
 
 // A task that pilots have run is replayed beside the daemon: as it was, and by a site that gives its share nothing.
 func TestSimReplay(t *testing.T) {
+	t.Parallel()
 	d, cl := launch(t, nil)
 	dsn := d.cfg.Database.DSN
 	for _, user := range []string{"user", "ptest"} {

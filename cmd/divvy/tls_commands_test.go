@@ -16,6 +16,7 @@ import (
 
 // The command line trusts the CA that it is told, and shows a certificate.
 func TestCommandsWithTLS(t *testing.T) {
+	t.Parallel()
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("ops")...)
 	d, _ := launch(t, func(c *config.Config) {

@@ -19,6 +19,7 @@ import (
 
 // The first token is made without a daemon; the daemon makes, lists and ends the others, and follows within seconds.
 func TestTokensOfADaemon(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	made := divvy(t, "token", "create", "root", "--role", "admin", "--database", dsn)
 	if made.code != fail.OK || !strings.HasPrefix(made.out, "divvy_") {

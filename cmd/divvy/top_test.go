@@ -11,6 +11,7 @@ import (
 
 // --once is for scripts: all of it, without control characters, or as JSON.
 func TestTopOnce(t *testing.T) {
+	t.Parallel()
 	d, _ := launch(t, nil)
 	o := divvy(t, "top", "--once", "--every", "200ms", "--server", d.URL())
 	if o.code != fail.OK || strings.Contains(o.out, "\x1b") || !strings.Contains(o.out, "a second: 0.0 started") || !strings.Contains(o.out, "Production") || !strings.Contains(o.out, "LOCAL") {

@@ -113,6 +113,7 @@ queues: [{name: Q, slots: 1000}]
 
 // W1 of sharing.md over HTTP: P1 with Prod 70→50 and Ana 25→45, with 1000 jobs running.
 func TestW1WhatIf(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, treeT)
 	for _, share := range []string{"Prod/MC", "Prod/Rep", "Prod/Val", "Ana/User", "Ana/Grp", "Test"} {
 		s.submit(share, 1500, 400)
@@ -145,6 +146,7 @@ const oneToOne = "shares: [{name: A}, {name: B}]\nqueues: [{name: Q, slots: 100}
 
 // W2 of sharing.md over HTTP: A:B 1:1 → 1:3 on 100 full slots. Nothing is killed; the next 25 ends of A go to B.
 func TestW2ChangeOfWeights(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, oneToOne)
 	s.submit("A", 400, 200)
 	s.submit("B", 400, 200)
@@ -191,6 +193,7 @@ func TestW2ChangeOfWeights(t *testing.T) {
 
 // A version that takes effect later, through the commands.
 func TestLaterThroughTheCommands(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, oneToOne)
 	file := filepath.Join(t.TempDir(), "night.yml")
 	s.must(os.WriteFile(file, []byte(strings.Replace(oneToOne, "{name: B}", "{name: B, weight: 3}", 1)), 0o600))
@@ -227,6 +230,7 @@ func TestLaterThroughTheCommands(t *testing.T) {
 
 // Running jobs change their share, through the command; their units count there at once.
 func TestReassignThroughTheCommand(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, oneToOne)
 	id := s.submit("A", 40, 40)
 	leases := s.pull(10)
@@ -281,6 +285,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 
 // W4 of sharing.md through the command.
 func TestW4RulesOnPastTasks(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, oneToOne+"tags: [{match: {label: user}, share: A}]\n")
 	for _, name := range []string{"hello", "hello", "odd"} {
 		spec := servetest.Hello(5)

@@ -37,12 +37,14 @@ func shown(t testing.TB, c *client.Client) map[string]dispatcher.ShareStanding {
 // E9: owned units are lent and borrowed up to their limits, no further; units that nobody may use stay idle, and their
 // owner takes them up at once.
 func TestE9(t *testing.T) {
+	t.Parallel()
 	for _, e := range []struct {
 		a, b         int64
 		heldA, heldB int
 		lent         float64 // by A
 	}{{5, 200, 5, 70, 10}, {45, 200, 45, 55, 0}, {200, 200, 50, 50, 0}, {200, 30, 60, 30, 0}} {
 		t.Run(fmt.Sprintf("A %d B %d", e.a, e.b), func(t *testing.T) {
+			t.Parallel()
 			c := serve(t, pgtest.DSN(t)).client
 			apply(t, c, owners)
 			submit(t, c, "A", e.a, nil)
@@ -80,6 +82,7 @@ func TestE9(t *testing.T) {
 // W2: A:B 1:1 becomes 1:3 on 100 full slots. Nothing is killed; the next 25 ends of A go to B, and those after them to
 // whom they come from.
 func TestW2(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(halves, 100))
 	submit(t, c, "A", 200, nil)

@@ -61,6 +61,7 @@ func pullAll(t testing.TB, c *client.Client, of map[int64]string) (leases []clie
 
 // TestA1A2A3A8: how many units each user gets, by what it wants.
 func TestA1A2A3A8(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	for _, row := range []struct {
 		name  string
@@ -105,6 +106,7 @@ func TestA1A2A3A8(t *testing.T) {
 
 // TestA9: Alice holds all, Bob comes: nothing is killed, her next five ends are his, the sixth is hers again.
 func TestA9(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(licences, 10))
 	alice := submit(t, c, "A", 40, asking("alice", maya))
@@ -129,6 +131,7 @@ func TestA9(t *testing.T) {
 
 // TestA11: while jobs wait for a resource that is used up, others run: those that need none, or another one.
 func TestA11(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(licences, 2))
 	submit(t, c, "A", 20, asking("alice", maya))
@@ -151,6 +154,7 @@ func TestA11(t *testing.T) {
 
 // TestA12: the capacity is cut from 10 to 6 with 10 held: nothing is killed, nothing granted until fewer than 6 are held.
 func TestA12(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(licences, 10))
 	submit(t, c, "A", 40, asking("alice", maya))
@@ -176,6 +180,7 @@ func TestA12(t *testing.T) {
 // TestA13: a job that needs two resources gets both or neither, keeps nobody back who needs one of them, and has them
 // reserved when it was passed over for long.
 func TestA13(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, strings.Replace(fmt.Sprintf(licences, 3), "{name: nuke,", "{name: nuke, max_bypass: 4,", 1))
 	both := submit(t, c, "A", 4, asking("alice", map[string]int64{"maya": 1, "nuke": 2}))
@@ -199,6 +204,7 @@ func TestA13(t *testing.T) {
 
 // TestA15: 100 units, 30 of them used outside of the site: 70 may be held. A name that there is not is refused.
 func TestA15(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(licences, 80))
 	if _, err := c.ReportExternal(t.Context(), "maya", "", 100, 30); err != nil {
@@ -217,6 +223,7 @@ func TestA15(t *testing.T) {
 
 // TestKeysOfAFamily: each key has the units of its family.
 func TestKeysOfAFamily(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(licences, 1))
 	submit(t, c, "A", 5, asking("bob", map[string]int64{"table:orders": 1}))

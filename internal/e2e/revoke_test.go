@@ -16,6 +16,7 @@ import (
 // A pilot that renews and never ends its job loses it when the grace is over, counted from when it was told for sure. The job
 // is ready, at the place that its age gives it, with as many attempts left as before.
 func TestReclaimRevokes(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	c := serve(t, dsn).client
 	db, err := pgx.Connect(t.Context(), dsn)

@@ -143,6 +143,7 @@ queues: [{name: Q, slots: %d}]
 
 // W6: 64 pulls at once at one daemon, two shares 50:50, 64 jobs each: 32/32 exactly, no job twice.
 func TestW6(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(halves, 64))
 	submit(t, c, "A", 64, nil)
@@ -187,6 +188,7 @@ queues: [{name: Q, slots: 1000, labels: {val: "yes"}}]
 
 // P8: all held as P1 says; the slot of a Val job comes free: Val. A slot that cannot run Val: MC or Rep, nobody else.
 func TestP8(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, treeT)
 	ready := map[string]int64{}
@@ -219,6 +221,7 @@ func TestP8(t *testing.T) {
 // P13: C falls from 1000 to 500 with 1000 held. Nothing is killed, nothing is granted while held >= C, and then only
 // to who is below the new target, although the other has jobs as well.
 func TestP13(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(halves, 1000))
 	submit(t, c, "A", 1000, nil)

@@ -12,6 +12,7 @@ import (
 
 // TestA5A7: with 13 units for 6 users too nobody has two fewer than another, and who had none has the next turn.
 func TestA5A7(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	for _, row := range []struct {
 		name  string
@@ -60,6 +61,7 @@ func TestA5A7(t *testing.T) {
 
 // TestA14: the units of a pilot that is not heard of any more come back when its leases run out.
 func TestA14(t *testing.T) {
+	t.Parallel()
 	c := serve(t, pgtest.DSN(t), "--lease-first", "5s", "--lease-ttl", "5s", "--lease-renew", "2s").client
 	apply(t, c, fmt.Sprintf(licences, 3))
 	alice := submit(t, c, "A", 10, asking("alice", maya))

@@ -11,6 +11,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // Every statement is one that the migrated database takes, from whoever may read reports.
 func TestStatementsPrepare(t *testing.T) {
+	t.Parallel()
 	conn, err := openReader(t.Context(), pgtest.DSN(t))
 	if err != nil {
 		t.Fatal(err)

@@ -50,6 +50,7 @@ func described(t *testing.T) (labels map[string][]string, help map[string]string
 
 // The alert rules are of the form that Prometheus takes, and of metrics and labels that there are.
 func TestAlertRules(t *testing.T) {
+	t.Parallel()
 	src, err := os.ReadFile("../../../deploy/prometheus/alerts.yml")
 	if err != nil {
 		t.Fatal(err)

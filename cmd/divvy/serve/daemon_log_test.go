@@ -27,6 +27,7 @@ func loggingDaemon(t *testing.T, change func(*config.Config), with ...func(*Daem
 
 // What a task is given and what lets somebody in is in no line, at the loudest level, whether all goes well or not.
 func TestLogHasNoSecrets(t *testing.T) {
+	t.Parallel()
 	d, cl, said := loggingDaemon(t, func(c *config.Config) {
 		c.Log.Level, c.Access.TokenFile = "debug", servetest.File(t, "api-token-S3CRET-01")
 		c.Database.DSN = withPassword(c.Database.DSN)

@@ -98,6 +98,7 @@ func checkFaces(t *testing.T, d *Daemon) {
 
 // A pull that waits when the daemon stops is told so at once, and the stop does not wait for its end.
 func TestStopAnswersPullsThatWait(t *testing.T) {
+	t.Parallel()
 	d, cl := startDaemon(t, nil)
 	answered := make(chan error, 1)
 	go func() {
@@ -125,6 +126,7 @@ func TestStopAnswersPullsThatWait(t *testing.T) {
 }
 
 func TestStartFailsLoudly(t *testing.T) {
+	t.Parallel()
 	taken, _ := startDaemon(t, nil)
 	bad := servetest.File(t, "name: hello\n")
 	for name, c := range map[string]struct {
@@ -154,6 +156,7 @@ func TestStartFailsLoudly(t *testing.T) {
 
 // --site counts only when nothing was ever applied.
 func TestSiteFileIsForTheFirstStartOnly(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	other := filepath.Join(t.TempDir(), "other.yml")
 	if err := os.WriteFile(other, []byte("shares: [{name: Other}]\n"), 0o600); err != nil {

@@ -63,6 +63,7 @@ func dashboards(t *testing.T) map[string]dashboard {
 
 // Dashboards show metrics and labels that there are, from the data source that is chosen, on panels that do not overlap.
 func TestDashboards(t *testing.T) {
+	t.Parallel()
 	metrics, uids := exported(t), map[string]bool{}
 	for file, d := range dashboards(t) {
 		if d.UID == "" || d.Title == "" || uids[d.UID] || len(d.Panels) < 5 {

@@ -12,6 +12,7 @@ import (
 
 // Whichever daemon is asked, the answer is that of the one that decides: only it knows of pilots.
 func TestExplainAsksTheDaemonThatDecides(t *testing.T) {
+	t.Parallel()
 	_, cls := together(t, 2)
 	task, err := cls[1].Submit(t.Context(), servetest.Hello(2), "")
 	if err != nil {

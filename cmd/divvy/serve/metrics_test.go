@@ -18,6 +18,7 @@ import (
 
 // After a task has run, what a daemon exports is as Prometheus wants it, and says what has happened.
 func TestMetricsOfADaemon(t *testing.T) {
+	t.Parallel()
 	d, cl := startDaemon(t, func(c *config.Config) { c.ShareMetrics = "queues" })
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
@@ -117,6 +118,7 @@ func statements(t *testing.T, d *Daemon) {
 
 // Shares have lines as the configuration says.
 func TestShareMetrics(t *testing.T) {
+	t.Parallel()
 	for setting, want := range map[string]int{"none": 0, "top": 1, "all": 1} {
 		d, cl := startDaemon(t, func(c *config.Config) { c.ShareMetrics = setting })
 		step(t, d, "survey")
@@ -132,6 +134,7 @@ func TestShareMetrics(t *testing.T) {
 
 // Figures add up the series of a metric.
 func TestFigures(t *testing.T) {
+	t.Parallel()
 	_, cl := startDaemon(t, nil)
 	got, err := cl.Figures(t.Context())
 	if err != nil || got["divvy_pool_connections"] < 1 {

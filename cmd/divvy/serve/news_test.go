@@ -13,6 +13,7 @@ import (
 
 // What changes at a daemon is said to the others.
 func TestNewsReachesOtherDaemons(t *testing.T) {
+	t.Parallel()
 	d, _ := startDaemon(t, nil)
 	heard := make(chan string, 100)
 	go func() {
@@ -41,6 +42,7 @@ func TestNewsReachesOtherDaemons(t *testing.T) {
 
 // A loop without news is woken by what another daemon says.
 func TestNewsOfOthersIsHeard(t *testing.T) {
+	t.Parallel()
 	d, _ := startDaemon(t, nil)
 	var next <-chan struct{}
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {

@@ -48,6 +48,7 @@ const (
 
 // On loopback, with nothing configured, any pilot is let in beside the native API.
 func TestPandaOnLoopback(t *testing.T) {
+	t.Parallel()
 	d, _ := startDaemon(t, nil)
 	for _, token := range []string{"", "mock-token"} {
 		if status, body := knock(t, http.DefaultClient, d.URL()+isAlive, token, "{}"); status != http.StatusOK || !strings.Contains(body, `"StatusCode":0`) {
@@ -58,6 +59,7 @@ func TestPandaOnLoopback(t *testing.T) {
 
 // A listener of its own, with TLS, certificates and tokens, and a queue that is for one of them.
 func TestPandaApart(t *testing.T) {
+	t.Parallel()
 	ca := ownca.New(t, "grid")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	d, _ := startDaemon(t, func(c *config.Config) {
@@ -140,6 +142,7 @@ func TestPandaOpenWarning(t *testing.T) {
 
 // What is wrong with the files is said at the start, with the key that names them.
 func TestPandaFiles(t *testing.T) {
+	t.Parallel()
 	cert, key := ownca.New(t, "grid").Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	for want, change := range map[string]func(*config.Config){
 		"panda_tokens: open /nonexistent":                     func(c *config.Config) { c.Panda.Tokens = "/nonexistent" },
@@ -166,6 +169,7 @@ func TestPandaFiles(t *testing.T) {
 
 // What lets somebody in is in no log, at any level, whether it is good or not.
 func TestPandaLogsNoSecrets(t *testing.T) {
+	t.Parallel()
 	cfg := servetest.Config(t, nil)
 	cfg.Panda.Tokens, cfg.Panda.Issuers = servetest.File(t, "cern cern-token-0123456789"), servetest.File(t, "http://127.0.0.1:1/ divvy atlas")
 	var log servetest.Said

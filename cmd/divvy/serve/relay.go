@@ -33,7 +33,7 @@ func (d *Daemon) openLinks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.life.onStop("membership", 2*time.Second, d.company.member.Leave)
+	d.life.onStop("membership", 5*time.Second, d.company.member.Leave)
 	d.company.links = link.New(link.Config{Self: d.company.member.Self(), Peers: d.company.member.Peers, SecretOf: d.company.member.SecretOf, Trust: trust.Get, Log: d.part("relay")})
 	d.company.leave = make(chan struct{})
 	d.life.onStop("relay", time.Second, func(context.Context) error { close(d.company.leave); return nil })

@@ -62,6 +62,7 @@ func leader(t *testing.T, d *Daemon) (id int64) {
 // Wherever a pull arrives the daemon that leads decides it, and ends follow; when it leaves, another one does, and a pull
 // that waits does not notice.
 func TestOneDecides(t *testing.T) {
+	t.Parallel()
 	ds, cls := together(t, 3)
 	if _, err := cls[1].Submit(t.Context(), servetest.Hello(6), ""); err != nil {
 		t.Fatal(err)
@@ -127,6 +128,7 @@ func TestOneDecides(t *testing.T) {
 
 // A pilot that asks a daemon which follows is told where the leader is, and goes there; none is told by the leader.
 func TestPilotsFindTheLeader(t *testing.T) {
+	t.Parallel()
 	ds, _ := together(t, 2)
 	told := func(d *Daemon) string {
 		resp, err := http.Post(d.URL()+"/v1/leases/renew", "application/json", strings.NewReader(`{"pilot":"p","leases":[]}`))
@@ -146,6 +148,7 @@ func TestPilotsFindTheLeader(t *testing.T) {
 
 // A daemon that others cannot call is served all the same: it calls them.
 func TestUnreachableLeader(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	_, far := startDaemon(t, func(c *config.Config) { c.Database.DSN, c.Advertise = dsn, "127.0.0.1:1" })
 	d, near := startDaemon(t, func(c *config.Config) { c.Database.DSN = dsn })
@@ -169,6 +172,7 @@ func TestUnreachableLeader(t *testing.T) {
 
 // A pull that waits at the daemon that decides is answered when the one that it came to stops.
 func TestStopOfADaemonThatHandsOn(t *testing.T) {
+	t.Parallel()
 	ds, cls := together(t, 2)
 	answered := make(chan error, 1)
 	go func() {
@@ -197,6 +201,7 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 
 // What the shares have is known to all, by the log, and which pilots ask to the daemon that leads: the others ask it.
 func TestStandingOfAll(t *testing.T) {
+	t.Parallel()
 	_, cls := together(t, 2)
 	if _, err := cls[0].Submit(t.Context(), servetest.Hello(2), ""); err != nil {
 		t.Fatal(err)

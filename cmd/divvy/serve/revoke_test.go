@@ -17,6 +17,7 @@ import (
 
 // What is open when a token is revoked ends: a pull that waits, and the page's stream of events.
 func TestRevokeEndsWhatIsOpen(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "root.token")
 	if err := os.WriteFile(file, []byte("root-token-0123456789\n"), 0o600); err != nil {
 		t.Fatal(err)

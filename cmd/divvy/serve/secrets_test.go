@@ -38,6 +38,7 @@ func secretive() spec.Spec {
 // What a job was given stays between its user and its pilot: no log at the loudest level, no trace, metric, refusal, explanation,
 // report, decision or audit says it, whether the job fails, is killed, or was refused.
 func TestSecretsOfJobsStayInside(t *testing.T) {
+	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
 	d, cl, said := loggingDaemon(t, func(c *config.Config) { c.Log.Level, c.Log.PerSecond = "debug", 0 },
 		func(d *Daemon) { d.watch.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) })

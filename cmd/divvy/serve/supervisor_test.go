@@ -18,6 +18,7 @@ import (
 
 // A daemon answers itself by TLS too, whatever name its certificate is for, and no longer when its port is closed.
 func TestAlive(t *testing.T) {
+	t.Parallel()
 	d, _ := startDaemon(t, func(c *config.Config) {
 		c.Access.TLS.Cert, c.Access.TLS.Key = ownca.New(t, "hosts").Issue(t, time.Now().Add(time.Hour), ownca.Person("elsewhere")...)
 	})

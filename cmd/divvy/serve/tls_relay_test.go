@@ -20,6 +20,7 @@ import (
 // expected to be for is configured. Who a pilot is was seen by the daemon that it came to. One that expects another name, or
 // that of the address, or another CA, does not call.
 func TestHandOnOverTLS(t *testing.T) {
+	t.Parallel()
 	ca, people := ownca.New(t, "hosts"), ownca.New(t, "people")
 	dsn, token := pgtest.DSN(t), "token-of-the-file-0123456789"
 	roles := servetest.File(t, `"/DC=org/DC=grid/CN=pilot" pilot queue:LOCAL`)

@@ -48,6 +48,7 @@ func (a asked) of(t *testing.T, url string) {
 
 // The native API with TLS: tokens, certificates and JSON web tokens are who they are said to be, on the pilots' routes and the others.
 func TestTLSAndCredentialsOfOthers(t *testing.T) {
+	t.Parallel()
 	hosts, people, foreign := ownca.New(t, "hosts"), ownca.New(t, "people"), ownca.New(t, "foreign")
 	hour := time.Now().Add(time.Hour)
 	cert, key := hosts.Issue(t, hour, ownca.Person("host")...)
@@ -96,6 +97,7 @@ func TestTLSAndCredentialsOfOthers(t *testing.T) {
 
 // What is wrong with the files is said at the start, with the key, the file and the line.
 func TestFilesOfCredentials(t *testing.T) {
+	t.Parallel()
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("host")...)
 	for want, change := range map[string]func(*config.Config){

@@ -23,6 +23,7 @@ import (
 
 // A trace goes from the request of a pull to the commit of its lease, and to statements: spans hang together, and say names and ids only.
 func TestTraceFromPullToCommit(t *testing.T) {
+	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
 	_, cl := tracedDaemon(t, func(d *Daemon) { d.watch.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) }, nil)
 	if _, err := cl.Submit(t.Context(), servetest.Hello(1), ""); err != nil {
@@ -74,6 +75,7 @@ func tracedDaemon(t *testing.T, with func(*Daemon), change func(*config.Config))
 
 // By default nothing is traced; with an address, what is traced goes there.
 func TestTracesGoOut(t *testing.T) {
+	t.Parallel()
 	plain, _ := startDaemon(t, nil)
 	if plain.watch.tracing != nil || plain.watch.tracing.tracer() != nil {
 		t.Error("it traces though nobody said so")
