@@ -11,6 +11,11 @@ help: ## show this list
 build: ## the static binary, bin/divvy
 	CGO_ENABLED=0 go build -trimpath -o bin/divvy ./cmd/divvy
 
+quick: ## most of what breaks, in a minute: gofmt, go vet, rules of the house, packages whose tests need no database
+	go vet ./...
+	go test ./internal/house -run 'Gofmt|Contract|Floors|Knows|Point|Pur|Rooms|Rules|NoStatements|Links'
+	go test $$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | grep -v internal/pgtest | cut -d ' ' -f 1)
+
 test: ## all tests
 	go test ./...
 

@@ -91,17 +91,6 @@ joined() {
 # quick : everybody's go test ./... . On two slow cores cmd/divvy and internal/e2e take four to five minutes beside the others, so they begin.
 quick() { local budget='-package 6m -test 2m'; tests "tests" ./internal/e2e ./cmd/divvy/serve ./cmd/divvy ./...; }
 
-# long : the tests that go test ./... leaves out, since the first line of each says that it is long. Those that only draw less there draw more
-# at night, where the bench grows and is broken off, too.
-long() {
-  local names dirs calls
-  mapfile -t dirs < <(git grep -l 'pgtest\.Long(' -- '*_test.go' | xargs -n 1 dirname | sort -u)
-  mapfile -t names < <(git grep -h -B 1 'pgtest\.Long(' -- '*_test.go' | sed -n 's/^func \(Test[A-Za-z0-9_]*\).*/\1/p')
-  calls=$(git grep -h 'pgtest\.Long(' -- '*_test.go' | wc -l)
-  check "long tests say so first" [ "${#names[@]}" = "$calls" ]
-  DIVVY_LONG=1 tests "long tests" -timeout 20m -skip '^(TestBenchGrowth|TestBenchLong)$' -run "^($(IFS='|'; echo "${names[*]}"))\$" "${dirs[@]/#/./}"
-}
-
 apt_install() {
   say "apt-get install $*"
   local root=(); [[ $(id -u) = 0 ]] || root=(sudo)
@@ -218,12 +207,6 @@ prepare() {
   linter
 }
 
-# river : the module that divvy-bench compares itself with. Nothing else here builds it.
-river() (
-  export GOWORK=off
-  cd cmd/divvy-bench/river && go mod tidy -diff && go vet ./... && go build -o /dev/null . && go test -count=1 ./...
-)
-
 # bundled : the page's scripts are what their sources make. The packages that they need come by npm, where there is one.
 bundled() {
   if ! command -v npm >/dev/null; then skip "no npm here"; return; fi
@@ -267,7 +250,6 @@ static() {
   check "gofmt" formatted
   check "go vet -tags $tags" go vet -tags "$tags" ./...
   check "golangci-lint" "$golangci" run ./...
-  check "cmd/divvy-bench/river" river
   check "api/web/assets" bundled
   tests "tally" .ci/tally.go .ci/tally_test.go
   tests "table of faults" .ci/faults.go .ci/faults_test.go

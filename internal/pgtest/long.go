@@ -31,7 +31,7 @@ func Draws(n int) int {
 	return (n + quick - 1) / quick
 }
 
-// Long skips a test that takes too long for everybody's go test ./..., unless DIVVY_LONG asks for it. CI does.
+// Long skips a test that takes too long for everybody's go test ./..., unless DIVVY_LONG asks for it. CI does at night.
 func Long(t testing.TB, what string) {
 	t.Helper()
 	if long() == 0 {
