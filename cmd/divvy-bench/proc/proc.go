@@ -20,7 +20,7 @@ func TreeCPU(parent int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	var sum int64
+	var sum time.Duration
 	found := false
 	for _, file := range stats {
 		text, err := os.ReadFile(file)
@@ -31,41 +31,44 @@ func TreeCPU(parent int) (time.Duration, error) {
 			return 0, err
 		}
 		s := string(text)
-		f := strings.Fields(s[strings.LastIndex(s, ")")+1:]) // state, parent, …
-		if len(f) < 15 {
-			return 0, fmt.Errorf("%s: not a /proc stat: %q", file, s)
-		}
-		own := strings.HasPrefix(s, strconv.Itoa(parent)+" ")
-		if found = found || own; !own && f[1] != strconv.Itoa(parent) {
+		last := 13
+		if strings.HasPrefix(s, strconv.Itoa(parent)+" ") {
+			found, last = true, 15 // and those of children that were waited for
+		} else if f := strings.Fields(s[strings.LastIndex(s, ")")+1:]); len(f) < 2 || f[1] != strconv.Itoa(parent) { // state, parent, …
 			continue
 		}
-		of := f[11:13] // user, system
-		if own {
-			of = f[11:15] // and those of children that were waited for
+		used, err := cpuIn(s, last)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
 		}
-		for _, v := range of {
-			n, err := strconv.ParseInt(v, 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("%s: %w", file, err)
-			}
-			sum += n
-		}
+		sum += used
 	}
 	if !found {
 		return 0, fmt.Errorf("process %d is no more", parent)
 	}
-	return time.Duration(sum) * time.Second / ticks, nil
+	return sum, nil
 }
 
-// CPUIn reads utime and stime, the 14th and 15th field; the name before them, in brackets, may have blanks in it.
-func CPUIn(stat string) (time.Duration, error) {
+// CPU is the processor time of a process alone.
+func CPU(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	return cpuIn(string(text), 13)
+}
+
+// cpuIn adds up utime and stime, the 14th and 15th field, or those up to another; the name before them, in brackets, may have blanks in it.
+func cpuIn(stat string, last int) (sum time.Duration, err error) {
 	f := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
-	if len(f) < 13 {
+	if len(f) < last {
 		return 0, fmt.Errorf("not a /proc stat: %q", stat)
 	}
-	user, err := strconv.ParseInt(f[11], 10, 64)
-	system, err2 := strconv.ParseInt(f[12], 10, 64)
-	return time.Duration(user+system) * time.Second / ticks, errors.Join(err, err2)
+	for _, v := range f[11:last] {
+		n, e := strconv.ParseInt(v, 10, 64)
+		sum, err = sum+time.Duration(n)*time.Second/ticks, errors.Join(err, e)
+	}
+	return sum, err
 }
 
 // MayOpen makes sure that the processes that are started from now on may have so many files open: a connection is

@@ -165,10 +165,4 @@ func (p *Process) Memory() (now, peak float64, err error) {
 }
 
 // CPU is the processor time that the daemon has used, in its own code and in the kernel for it.
-func (p *Process) CPU() (time.Duration, error) {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "stat"))
-	if err != nil {
-		return 0, err
-	}
-	return proc.CPUIn(string(text))
-}
+func (p *Process) CPU() (time.Duration, error) { return proc.CPU(p.cmd.Process.Pid) }

@@ -6,9 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/load"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
@@ -32,14 +29,50 @@ func snapshot(ctx context.Context, r *run) error {
 	if err := r.Restore(ctx); err != nil {
 		return err
 	}
-	held, err := openSnapshot(ctx, r.Place.Pool)
-	if err != nil {
-		return err
-	}
-	defer held.close(context.WithoutCancel(ctx))
 	r.Book.Command("a REPEATABLE READ transaction that has read is open during %d claims, in slices of %d; what a slice claimed is finished after it, and jobs are generated anew",
 		r.sizes.Snapshot, r.slice())
 	var after figure.Rounds
+	var dead []figure.Series
+	err := r.Place.InSnapshot(ctx, func(db pg.Querier) error {
+		return held(ctx, db, func() (err error) {
+			if err = underSnapshot(ctx, r, &after); err == nil {
+				dead, err = deadRows(ctx, r.Place.Pool)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.Measured(ctx, "claims under a snapshot"); err != nil {
+		return err
+	}
+	r.Book.Add(snapshotFigures(before, &after, dead)...)
+	return nil
+}
+
+// held fails when a transaction does not stay open while do runs, or sees anything that came after it: no row that dies meanwhile may be
+// removed.
+func held(ctx context.Context, db pg.Querier, do func() error) error {
+	made, err := recount.Value[int64](ctx, db, query["snapshot"])
+	if err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	now, err := recount.Value[int64](ctx, db, query["snapshot"])
+	if err != nil {
+		return fmt.Errorf("the snapshot did not stay open: %w", err)
+	}
+	if now != made {
+		return recount.Failedf("the snapshot saw %d jobs made, and now %d", made, now)
+	}
+	return nil
+}
+
+// underSnapshot claims in slices, then for rounds that are compared with those before.
+func underSnapshot(ctx context.Context, r *run, after *figure.Rounds) error {
 	for done := 0; done < r.sizes.Snapshot; {
 		r.Book.Say("%d of %d claims under the snapshot", done, r.sizes.Snapshot)
 		result, err := claimSlice(ctx, r)
@@ -49,21 +82,7 @@ func snapshot(ctx context.Context, r *run) error {
 		done += result.All
 		after.Add("every slice under it", "jobs/s", result.Rate())
 	}
-	if err := claimRounds(ctx, r, "at the end, under the snapshot", &after); err != nil {
-		return err
-	}
-	dead, err := deadRows(ctx, r.Place.Pool)
-	if err != nil {
-		return err
-	}
-	if err := held.check(ctx); err != nil {
-		return err
-	}
-	if err := r.Measured(ctx, "claims under a snapshot"); err != nil {
-		return err
-	}
-	r.Book.Add(snapshotFigures(before, &after, dead)...)
-	return nil
+	return claimRounds(ctx, r, "at the end, under the snapshot", after)
 }
 
 func snapshotFigures(before, after *figure.Rounds, dead []figure.Series) []figure.Figure {
@@ -112,48 +131,6 @@ func claimSlice(ctx context.Context, r *run) (load.Outcome, error) {
 		return result, err
 	}
 	return result, r.Restore(ctx)
-}
-
-// heldSnapshot is a transaction that has read and stays open: no row that dies after it may be removed.
-type heldSnapshot struct {
-	conn *pgxpool.Conn
-	tx   pgx.Tx
-	made int64 // what it sees
-}
-
-func openSnapshot(ctx context.Context, pool *pgxpool.Pool) (*heldSnapshot, error) {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		conn.Release()
-		return nil, err
-	}
-	h := &heldSnapshot{conn: conn, tx: tx}
-	if h.made, err = recount.Value[int64](ctx, tx, query["snapshot"]); err != nil {
-		h.close(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	return h, nil
-}
-
-func (h *heldSnapshot) close(ctx context.Context) {
-	_ = h.tx.Rollback(ctx) // it wrote nothing
-	h.conn.Release()
-}
-
-// check fails when the transaction did not last, or sees anything that came after it.
-func (h *heldSnapshot) check(ctx context.Context) error {
-	made, err := recount.Value[int64](ctx, h.tx, query["snapshot"])
-	if err != nil {
-		return fmt.Errorf("the snapshot did not stay open: %w", err)
-	}
-	if made != h.made {
-		return recount.Failedf("the snapshot saw %d jobs made, and now %d", h.made, made)
-	}
-	return nil
 }
 
 // deadRows are the rows that the snapshot kept from being removed, as PostgreSQL estimates them.

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy-bench/load"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -30,39 +31,44 @@ func loaded(t *testing.T) *run {
 func TestSnapshotStaysOpen(t *testing.T) {
 	ctx := context.Background()
 	r := loaded(t)
-	held, err := openSnapshot(ctx, r.Place.Pool)
-	if err != nil || held.made != 1000 {
-		t.Fatalf("%+v %v", held, err)
+	under := func(do func(db pg.Querier) error) error {
+		return r.Place.InSnapshot(ctx, func(db pg.Querier) error { return held(ctx, db, func() error { return do(db) }) })
 	}
-	defer held.close(ctx)
-	var limit string
-	if err := held.tx.QueryRow(ctx, "SHOW idle_in_transaction_session_timeout").Scan(&limit); err != nil || limit != "0" {
-		t.Errorf("it may be idle for %s, %v", limit, err)
-	}
-	if err := r.Submit(ctx, stage.Tasks(500, r.Leaves)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Generate(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := held.check(ctx); err != nil {
+	err := under(func(db pg.Querier) error {
+		if limit, err := recount.Value[string](ctx, db, "SHOW idle_in_transaction_session_timeout"); err != nil || limit != "0" {
+			t.Errorf("it may be idle for %s, %v", limit, err)
+		}
+		if err := r.Submit(ctx, stage.Tasks(500, r.Leaves)); err != nil {
+			return err
+		}
+		_, err := r.Generate(ctx)
+		return err
+	})
+	if err != nil {
 		t.Error(err)
 	}
-	if late, err := openSnapshot(ctx, r.Place.Pool); err != nil || late.made != 1500 {
-		t.Errorf("a new one: %+v %v", late, err)
-	} else {
-		late.close(ctx)
-	}
-	other := *held
-	other.made++
 	var check *recount.Error
-	if err := other.check(ctx); !errors.As(err, &check) {
+	err = held(ctx, r.Place.Pool, func() error { // each read is of its own moment
+		if err := r.Submit(ctx, stage.Tasks(500, r.Leaves)); err != nil {
+			return err
+		}
+		_, err := r.Generate(ctx)
+		return err
+	})
+	if !errors.As(err, &check) {
 		t.Errorf("it sees something else: %v", err)
 	}
-	if _, err := r.Place.Pool.Exec(ctx, "SELECT pg_terminate_backend($1::int, 10000)", int(held.conn.Conn().PgConn().PID())); err != nil {
-		t.Fatal(err)
-	}
-	if held.check(ctx) == nil {
+	err = under(func(db pg.Querier) error {
+		pid, err := recount.Value[int](ctx, db, "SELECT pg_backend_pid()")
+		if err == nil {
+			_, err = r.Place.Pool.Exec(ctx, "SELECT pg_terminate_backend($1::int, 10000)", pid)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return nil
+	})
+	if err == nil {
 		t.Error("it was ended, and nobody noticed")
 	}
 	dead, err := deadRows(ctx, r.Place.Pool)
