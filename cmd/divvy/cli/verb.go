@@ -18,11 +18,11 @@ type Paper struct {
 	Now  time.Time // ages are counted from it
 }
 
-// runE is what cobra runs.
-type runE = func(*cobra.Command, []string) error
+// Run is what cobra runs.
+type Run = func(*cobra.Command, []string) error
 
 // Answer is the run of a command that is a call: what it answers is printed as JSON or YAML, or by write.
-func Answer[T any](c *CLI, call func(ctx context.Context, cl *client.Client, args []string) (T, error), write func(Paper, T)) runE {
+func Answer[T any](c *CLI, call func(ctx context.Context, cl *client.Client, args []string) (T, error), write func(Paper, T)) Run {
 	return c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
 		answer, err := call(ctx, cl, args)
 		if err != nil {
@@ -33,7 +33,7 @@ func Answer[T any](c *CLI, call func(ctx context.Context, cl *client.Client, arg
 }
 
 // Items is Answer of a call that lists all there are, in one page.
-func Items[T any](c *CLI, call func(ctx context.Context, cl *client.Client, args []string) ([]T, error), write func(Paper, []T)) runE {
+func Items[T any](c *CLI, call func(ctx context.Context, cl *client.Client, args []string) ([]T, error), write func(Paper, []T)) Run {
 	return Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.Page[T], error) {
 		all, err := call(ctx, cl, args)
 		return client.Page[T]{Items: all}, err
@@ -41,7 +41,7 @@ func Items[T any](c *CLI, call func(ctx context.Context, cl *client.Client, args
 }
 
 // ByID is Answer of a call for the one thing whose id is the argument.
-func ByID[T any](c *CLI, what string, call func(ctx context.Context, cl *client.Client, id int64) (T, error), write func(Paper, T)) runE {
+func ByID[T any](c *CLI, what string, call func(ctx context.Context, cl *client.Client, id int64) (T, error), write func(Paper, T)) Run {
 	return Answer(c, func(ctx context.Context, cl *client.Client, args []string) (answer T, err error) {
 		id, err := ParseID(what, args[0])
 		if err != nil {
@@ -74,7 +74,7 @@ func Rows[T any](t show.Table[T]) func(Paper, []T) {
 }
 
 // Each is Items of a call for each argument, of which a line is written. The first that fails ends it.
-func Each[T any](c *CLI, call func(ctx context.Context, cl *client.Client, arg string) (T, error), line func(Paper, T)) runE {
+func Each[T any](c *CLI, call func(ctx context.Context, cl *client.Client, arg string) (T, error), line func(Paper, T)) Run {
 	return Items(c, func(ctx context.Context, cl *client.Client, args []string) (done []T, err error) {
 		for _, arg := range args {
 			one, err := call(ctx, cl, arg)

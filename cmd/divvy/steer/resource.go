@@ -83,7 +83,7 @@ func capacityLine(r client.ResourceCapacity) string {
 	return line + show.Pick(r.Capacity == r.FileCapacity, ", as the site file says", fmt.Sprintf(", as set for more than this; the site file says %d", r.FileCapacity))
 }
 
-func resourceShow(c *cli.CLI) func(*cobra.Command, []string) error {
+func resourceShow(c *cli.CLI) cli.Run {
 	var name string
 	return cli.Items(c, func(ctx context.Context, cl *client.Client, args []string) ([]client.Resource, error) {
 		name = args[0]
