@@ -40,9 +40,7 @@ type Config struct {
 	Tracer trace.Tracer
 	// Relay ties the daemons of a site together; nil: there is but this one.
 	Relay *Relay
-	// Tokens with every right, beside those of Book, nil: none. Without any, and unless Closed, everybody is let in
-	// (see doc.go, 8).
-	Tokens []Token
+	// Book has the tokens; nil: there are none. Unless Closed, everybody is let in (see doc.go, 8).
 	Book   *access.Book
 	Closed bool
 	// Outside knows credentials that others have made, as its files say it now; nil: there are none.
@@ -71,8 +69,7 @@ type server struct {
 	Config
 	dispatcher Dispatcher
 	log        *slog.Logger
-	book       *access.Book
-	closed     bool // a token is asked for
+	entrance   access.Entrance
 	metrics    *metrics
 	timeout    time.Duration
 	load       *load
@@ -104,14 +101,14 @@ func newServer(c Config) *server {
 		c.Timeout = defaultTimeout
 	}
 	if c.Book == nil {
-		c.Book = access.NewBook(nil, access.Admins(c.Tokens)...)
+		c.Book = access.NewBook(nil)
 	}
 	c.Tasks, c.Site = ownTasks{c.Tasks}, ownSite{c.Site}
 	s := &server{
-		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, book: c.Book, closed: c.Closed || len(c.Tokens) > 0,
+		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, entrance: access.Entrance{Book: c.Book, Outside: c.Outside, Open: !c.Closed},
 		metrics: newMetrics(c.Registry), timeout: c.Timeout, load: newLoad(), paces: newPaces(c.Rates), began: time.Now(),
 	}
-	s.waits = &waits{caller: s.callerBy, ours: s.ours, all: map[waitsOf]*party{}}
+	s.waits = &waits{caller: s.entrance.Caller, ours: s.entrance.Ours, all: map[waitsOf]*party{}}
 	return s
 }
 
@@ -172,7 +169,6 @@ func (s *server) routes() http.Handler {
 	apart := root
 	if s.PandaApart {
 		apart = s.router()
-		panda.Scripts(root, s.Panda)
 	}
 	s.pandaRoutes(apart)
 	s.page = s.pageRoutes(root)

@@ -7,16 +7,18 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 const secret = "0123456789abcdef-secret"
 
 func TestTokens(t *testing.T) {
-	tokens, err := ReadTokens(strings.NewReader("# pilots\n\n" + secret + "\nanother-token-of-length\n"))
+	tokens, err := access.ReadTokens("token file", strings.NewReader("# pilots\n\n"+secret+"\nanother-token-of-length\n"))
 	if err != nil || len(tokens) != 2 {
 		t.Fatal(tokens, err)
 	}
-	b := newBench(t, func(c *Config) { c.Tokens = tokens })
+	b := newBench(t, func(c *Config) { c.Book, c.Closed = access.NewBook(nil, tokens...), true })
 	for _, c := range []struct {
 		authorization string
 		want          int
@@ -40,19 +42,6 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	b.problem(b.call("POST", "/v1/pulls", goodPull), 401)
-}
-
-func TestBadTokenFiles(t *testing.T) {
-	for file, says := range map[string]string{
-		"":                          "no token",
-		"# only a comment\n":        "no token",
-		"short\n":                   "line 1",
-		"\n0123456789 0123456789\n": "line 2: a token has no blanks",
-	} {
-		if _, err := ReadTokens(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", file, err)
-		}
-	}
 }
 
 // Without tokens a web page that the user happens to visit must not reach the API through the user's browser.

@@ -42,7 +42,7 @@ func TestFront(t *testing.T) {
 	if w := b.call("POST", "/v1/pulls?x=1", goodPull); w.Code != 200 {
 		t.Error(w.Code)
 	}
-	b = newBench(t, func(c *Config) { c.Tokens = make([]Token, 1) })
+	b = newBench(t, func(c *Config) { c.Closed = true })
 	for path, body := range map[string]string{"/v1/pulls": goodPull, "/v1/leases/renew": fullLeases, "/v1/leases/finish": fullResults} {
 		b.problem(b.call("POST", path, body), 401)
 	}

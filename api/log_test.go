@@ -53,7 +53,7 @@ func TestLogLevels(t *testing.T) {
 
 // Nobody changes levels without a token where there is one.
 func TestLogLevelsNeedAToken(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Tokens = []Token{{1}} })
+	b := newBench(t, func(c *Config) { c.Closed = true })
 	b.problem(b.call("PUT", "/v1/log", `{"level":"debug"}`), 401)
 	b.problem(b.call("GET", "/v1/log", ""), 401)
 	if b.server.Levels.Get().Level != slog.LevelInfo {

@@ -278,7 +278,7 @@ type ownSite struct{ Site }
 
 // whose is under what name a change is kept: the caller's, and what was said only where nobody is asked who he is.
 func whose(ctx context.Context, said string) string {
-	if c := access.CallerIn(ctx); c != nil && c != anybody {
+	if c := access.CallerIn(ctx); c != nil && c != access.Anybody {
 		return c.Name
 	}
 	return said

@@ -64,7 +64,7 @@ func (p *paces) admit(c *access.Caller, need *right) error {
 	case pathPulls:
 		bound, reason, what = p.rates.Pulls, overPulls, "pulls"
 	}
-	if bound <= 0 || c == anybody {
+	if bound <= 0 || c == access.Anybody {
 		return nil
 	}
 	if !p.take(paced{c.ID, c.From, reason == overPulls}, bound) {

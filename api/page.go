@@ -15,7 +15,7 @@ import (
 func (s *server) pageRoutes(root chi.Router) *web.Page {
 	c := web.Config{
 		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Site: s.Site, Audit: s.Access, Hub: s.Pages,
-		Closed: s.closed, Caller: s.callerOrNil, Book: s.book,
+		Closed: s.Closed, Caller: s.callerOrNil, Book: s.Book,
 		May: func(c *access.Caller, method, pattern string) error {
 			if r := rightOf(method, pattern); !r.has(c) {
 				return r.refuse(c)

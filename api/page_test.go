@@ -4,6 +4,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // The page stands behind the same tokens as the API, and its errors are pages in the API's words.
@@ -31,11 +33,11 @@ func TestPageIsServed(t *testing.T) {
 }
 
 func TestPageAsksForAToken(t *testing.T) {
-	tokens, err := ReadTokens(strings.NewReader(secret))
+	tokens, err := access.ReadTokens("token file", strings.NewReader(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, func(c *Config) { c.Tokens = tokens })
+	b := newBench(t, func(c *Config) { c.Book, c.Closed = access.NewBook(nil, tokens...), true })
 	w := b.call("GET", "/shares/A?format=json", "", "Accept", "text/html")
 	if to := w.Header().Get("Location"); w.Code != 303 || to != "/login?next=%2Fshares%2FA%3Fformat%3Djson" {
 		t.Errorf("%d to %q", w.Code, to)

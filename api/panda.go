@@ -7,32 +7,16 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/internal/access"
 )
 
-// pandaRoutes serves PanDA's calls beside the native ones. Unless its configuration says who may make them, those may
-// that the native API lets in.
+// pandaRoutes serves PanDA's calls for the callers that the native API lets in.
 func (s *server) pandaRoutes(root chi.Router) {
 	c := s.Panda
 	if c.Dispatcher == nil {
 		return
 	}
-	c.Dispatcher, c.Log, c.Timeout = loaded{c.Dispatcher, s}, s.log, s.timeout
-	if c.Guard == nil {
-		who := &panda.Access{Anyone: !s.closed, Operator: Steers(s.book)}
-		c.Guard = who.Guard
-	}
+	c.Dispatcher, c.Log, c.Timeout, c.Callers = loaded{c.Dispatcher, s}, s.log, s.timeout, s.entrance
 	panda.Routes(root, c)
-}
-
-// Steers is the name of a token that may do on PanDA's API what operators do; "" = it may not.
-func Steers(book *access.Book) func(token string) (name string) {
-	return func(token string) string {
-		if c := book.Find(token); c != nil && c.Is(access.Operator, access.Admin) {
-			return c.Name
-		}
-		return ""
-	}
 }
 
 // loaded is the dispatcher of PanDA's calls. All that pilots call is load here, as native calls are; what looks up the lease of an update is

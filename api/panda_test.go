@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // pandaDispatcher is a fakeDispatcher that knows the lease of every attempt.
@@ -67,21 +67,23 @@ func TestPandaServed(t *testing.T) {
 	}
 }
 
-// Unless it is said otherwise, PanDA's calls take the tokens of the native API, and a pilot's Origin does not matter.
+// PanDA's calls take the tokens of the native API, and a pilot's Origin does not matter unless the token has some.
 func TestPandaGuard(t *testing.T) {
 	token := "0123456789abcdef"
 	for _, c := range []struct {
-		tokens []Token
+		closed bool
 		header []string
 		status int
 		want   string
 	}{
-		{nil, []string{"Authorization", "Bearer any", "Origin", "wlcg.pilot"}, http.StatusOK, `"StatusCode":0,`},
-		{nil, []string{"Origin", "https://elsewhere.example.org"}, http.StatusForbidden, "foreign web page"},
-		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer " + token, "Origin", "wlcg.pilot"}, http.StatusOK, `"StatusCode":0,`},
-		{[]Token{sha256.Sum256([]byte(token))}, []string{"Authorization", "Bearer other"}, http.StatusOK, `"StatusCode":60,`}, // what PanDA's old API says, it says with 200
+		{false, []string{"Authorization", "Bearer any", "Origin", "wlcg.pilot"}, http.StatusOK, `"StatusCode":0,`},
+		{false, []string{"Origin", "https://elsewhere.example.org"}, http.StatusForbidden, "foreign web page"},
+		{true, []string{"Authorization", "Bearer " + token, "Origin", "wlcg.pilot"}, http.StatusOK, `"StatusCode":0,`},
+		{true, []string{"Authorization", "Bearer other"}, http.StatusOK, `"StatusCode":60,`}, // what PanDA's old API says, it says with 200
 	} {
-		b := newBench(t, withPanda, func(cfg *Config) { cfg.Tokens = c.tokens })
+		b := newBench(t, withPanda, func(cfg *Config) {
+			cfg.Book, cfg.Closed = access.NewBook(nil, access.Fixed{Hash: access.HashOf(token), Caller: &access.Caller{Name: "ops", From: "f", Role: access.Operator}}), c.closed
+		})
 		if w := b.call("POST", "/server/panda/getJob", `{"siteName":"CERN"}`, c.header...); w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%v: %d %s", c.header, w.Code, w.Body)
 		}

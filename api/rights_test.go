@@ -34,22 +34,6 @@ func withRoles(c *Config) {
 	c.Book, c.Closed = access.NewBook(nil, fixed...), true
 }
 
-// On PanDA's API operators and admins do everything, by their names; nobody else does.
-func TestSteers(t *testing.T) {
-	var c Config
-	withRoles(&c)
-	steers := Steers(c.Book)
-	for role := range callers {
-		want := map[access.Role]string{access.Operator: "operator's", access.Admin: "admin's"}[role]
-		if got := steers(tokenOf(role)); got != want {
-			t.Errorf("%s: %q, want %q", role, got, want)
-		}
-	}
-	if got := steers("nobody's"); got != "" {
-		t.Errorf("a token that is not known is %q", got)
-	}
-}
-
 // free are the routes that ask for no token.
 var free = []string{"GET /healthz", "GET /readyz", "GET /login", "POST /login", "POST /logout", "GET /assets/*"}
 

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,24 +22,10 @@ const (
 	askWithin  = 5 * time.Second  // all questions of one round that need others
 )
 
-// credential is what a request shows of who makes it.
-type credential struct {
-	authorization string
-	chain         []*x509.Certificate
-}
-
-func credentialOf(r *http.Request) credential {
-	c := credential{authorization: r.Header.Get("Authorization")}
-	if r.TLS != nil {
-		c.chain = r.TLS.PeerCertificates
-	}
-	return c
-}
-
 // waits are the pulls that may wait, by what let them in. What lets somebody in may be taken back while they do: then they end,
 // before they are given what is not for them any more. A pull that waits costs no timer; one looks at all of them.
 type waits struct {
-	caller func(context.Context, credential) (*access.Caller, error)
+	caller func(context.Context, access.Shown) (*access.Caller, error)
 	ours   func(authorization string) *access.Caller
 
 	mu    sync.Mutex
@@ -53,7 +38,7 @@ type waitsOf struct{ authorization, from string }
 
 // party are the pulls that one credential has let in. waits and last are guarded by the lock.
 type party struct {
-	credential
+	shown   access.Shown
 	outside bool
 	next    time.Time // not asked before; only look uses it
 	last    *access.Caller
@@ -77,15 +62,16 @@ func (e *takenBack) Error() string { return e.why.Error() }
 var errTakenBack = errors.New("the token was revoked or has run out while the pull waited")
 
 // join has a pull looked after until it leaves; cut ends it before its time.
-func (ws *waits) join(c *access.Caller, by credential, queue string, cut func()) *wait {
-	key := waitsOf{by.authorization, c.From}
+func (ws *waits) join(c *access.Caller, by access.Shown, queue string, cut func()) *wait {
+	key := waitsOf{by.Authorization, c.From}
 	w := &wait{in: ws, queue: queue, cut: cut}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	p := ws.all[key]
 	if p == nil {
 		key.authorization = strings.Clone(key.authorization) // the request's is not to be kept, see package door
-		p = &party{credential: credential{key.authorization, by.chain}, outside: ws.ours(key.authorization) == nil, waits: map[*wait]struct{}{}}
+		by.Authorization = key.authorization
+		p = &party{shown: by, outside: ws.ours(key.authorization) == nil, waits: map[*wait]struct{}{}}
 		p.next = time.Now().Add(askOutside)
 		ws.all[key] = p
 	}
@@ -131,7 +117,7 @@ func (ws *waits) look() {
 	ctx, cancel := context.WithTimeout(context.Background(), askWithin)
 	defer cancel()
 	for _, p := range append(ours, outside...) {
-		c, why := ws.caller(ctx, p.credential)
+		c, why := ws.caller(ctx, p.shown)
 		if unchecked := (keys.Unchecked{}); c == nil && errors.As(why, &unchecked) {
 			continue // nobody has said that it is not good
 		}
@@ -186,10 +172,10 @@ func notItsQueue(c *access.Caller, queue string) error {
 // wait has a pull that may wait looked after.
 func (s *server) wait(w http.ResponseWriter, r *http.Request, queue string, t door.Term) *wait {
 	x, ok := w.(*exchange)
-	if !ok || x.caller == nil || x.caller == anybody {
+	if !ok || x.caller == nil || x.caller == access.Anybody {
 		return nil
 	}
-	return s.waits.join(x.caller, credentialOf(r), queue, t.Cut)
+	return s.waits.join(x.caller, access.ShownBy(r), queue, t.Cut)
 }
 
 // refuse is fail for a pull: one whose credential was taken back is told so as any request with such a one.

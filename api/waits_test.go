@@ -26,15 +26,17 @@ const slowPull = `{"queue":"CERN","pilot":"p1","slot":{"cores":8},"wait_s":25}`
 
 // waitingBench asks for one token, and asks a test whom it stands for while pulls wait.
 func waitingBench(t *testing.T, as *atomic.Pointer[judged]) (b *bench, asked *atomic.Int64) {
-	tokens, err := ReadTokens(strings.NewReader(secret + "\nanother-token-of-length"))
+	tokens, err := access.ReadTokens("token file", strings.NewReader(secret+"\nanother-token-of-length"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b = newBench(t, func(c *Config) { c.Tokens, c.Timeout, c.Dispatcher = tokens, time.Second, &hang{} })
+	b = newBench(t, func(c *Config) {
+		c.Book, c.Closed, c.Timeout, c.Dispatcher = access.NewBook(nil, tokens...), true, time.Second, &hang{}
+	})
 	known, asked := b.server.waits.caller, &atomic.Int64{}
-	b.server.waits.caller = func(ctx context.Context, by credential) (*access.Caller, error) {
+	b.server.waits.caller = func(ctx context.Context, by access.Shown) (*access.Caller, error) {
 		asked.Add(1)
-		if j := as.Load(); j != nil && by.authorization == "Bearer "+secret {
+		if j := as.Load(); j != nil && by.Authorization == "Bearer "+secret {
 			return j.c, j.why
 		}
 		return known(ctx, by)

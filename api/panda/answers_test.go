@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -20,6 +19,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/site/file"
 )
 
 // stub is a dispatcher, and a generator, that says what a test tells it to.
@@ -260,12 +261,18 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
-// Who may not pull at a queue gets nothing, and is told so.
+// onlyAt is a gate that lets pilots pull at one queue.
+type onlyAt string
+
+func (o onlyAt) Admits(queue string, _ file.Pilot) bool { return queue == string(o) }
+
+// A pilot that may not pull at a queue gets nothing, and is told so.
 func TestMayNotPull(t *testing.T) {
-	c := Config{MayPull: func(_ context.Context, queue string) error { return errors.New("not at " + queue) }}
+	c := Config{Gate: onlyAt("other")}
+	const words = "queue Q is not for a pilot without a credential: the site file lists its pilots"
 	for call, want := range map[string]string{
-		"/server/panda/getJob siteName":        `{"StatusCode":60,"errorDialog":"not at Q"}`,
-		"/api/v1/pilot/acquire_jobs site_name": `{"success":false,"message":"not at Q","data":null}`,
+		"/server/panda/getJob siteName":        `{"StatusCode":60,"errorDialog":"` + words + `"}`,
+		"/api/v1/pilot/acquire_jobs site_name": `{"success":false,"message":"` + words + `","data":null}`,
 	} {
 		path, name, _ := strings.Cut(call, " ")
 		s := newStub()
@@ -290,10 +297,7 @@ func TestTransforms(t *testing.T) {
 	if err := os.Symlink("../secret", filepath.Join(folder, "way-out")); err != nil {
 		t.Fatal(err)
 	}
-	// Nobody is let in by this guard; these are for everybody.
-	c := Config{Transforms: folder, Guard: func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) })
-	}}
+	c := Config{Transforms: folder, Callers: access.Entrance{Book: access.NewBook(nil)}} // lets nobody in; these are for everybody
 	s := newStub()
 	for path, want := range map[string]string{"/trf/runGen-00": "#!/bin/sh\n", "/trf/runShell": string(runShell), "/trf/.hidden": "", "/trf/..%2fsecret": "", "/trf/../secret": "",
 		"/trf/sub": "", "/trf/sub%2fx": "", "/trf/way-out": "", "/trf/": "", "/trf/none": "", "/trf/%00": "", "/trf/..": ""} {
@@ -302,7 +306,7 @@ func TestTransforms(t *testing.T) {
 			t.Errorf("%s: %d %q", path, w.Code, w.Body)
 		}
 	}
-	if w := s.call(t, c, "POST", "/server/panda/getJob", "{}"); w.Code != 403 {
+	if w := s.call(t, c, "POST", "/api/v1/pilot/acquire_jobs", "{}"); w.Code != 403 {
 		t.Errorf("a call passes the guard: %d", w.Code)
 	}
 	if w := s.call(t, Config{}, "GET", "/trf/runShell", ""); w.Code != 200 || !bytes.Equal(w.Body.Bytes(), runShell) {
@@ -318,22 +322,18 @@ func TestTransforms(t *testing.T) {
 
 // PandaIDs count up: who may not pull at a queue can neither keep nor end what runs there.
 func TestUpdatesOfOthersQueues(t *testing.T) {
-	c := Config{MayPull: func(_ context.Context, queue string) error {
-		if queue == "theirs" {
-			return errors.New("queue theirs is not for you")
-		}
-		return nil
-	}}
+	c := Config{Gate: onlyAt("ours")}
+	const words = "queue theirs is not for a pilot without a credential: the site file lists its pilots"
 	for _, state := range []string{"running", "failed"} {
 		for queue, refused := range map[string]bool{"theirs": true, "ours": false} {
 			s := newStub()
 			s.held.Queue = queue
 			before := s.call(t, c, "POST", "/server/panda/updateJob", `{"jobId":1001,"attemptNr":1,"state":"`+state+`"}`).Body.String()
 			now := s.call(t, c, "POST", "/api/v1/pilot/update_job", `{"job_id":1001,"attempt_nr":1,"job_status":"`+state+`"}`).Body.String()
-			if said := strings.Contains(before, `{"StatusCode":60,"errorDialog":"queue theirs is not for you"}`); said != refused {
+			if said := strings.Contains(before, `{"StatusCode":60,"errorDialog":"`+words+`"}`); said != refused {
 				t.Errorf("%s at %s: %s", state, queue, before)
 			}
-			if said := strings.Contains(now, `{"success":false,"message":"queue theirs is not for you","data":null}`); said != refused {
+			if said := strings.Contains(now, `{"success":false,"message":"`+words+`","data":null}`); said != refused {
 				t.Errorf("%s at %s: %s", state, queue, now)
 			}
 			if heard := len(s.ended.Results)+len(s.renewed.Leases) > 0; heard == refused {

@@ -2,7 +2,6 @@ package panda
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -26,14 +26,19 @@ type caller struct {
 
 // caller is one that may act for all users.
 func (w *world) caller() caller {
-	return w.callerAs(Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production", production: true})
+	return w.callerAs(access.Caller{Name: "alice", From: "certificate /CN=alice", Vouched: true, Role: access.Operator, DN: "/CN=alice", Origin: "atlas.production"})
 }
 
-func (w *world) callerAs(c Caller) caller {
+// forHerself is a caller who stands for one user.
+func forHerself(user string) access.Caller {
+	return access.Caller{Name: user, From: "certificate /CN=" + user, Vouched: true, Role: access.Submitter, Subject: access.Subject{User: user}, DN: "/CN=" + user, Origin: "atlas"}
+}
+
+func (w *world) callerAs(c access.Caller) caller {
 	routes := chi.NewMux()
 	routes.Use(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+			next.ServeHTTP(rw, r.WithContext(access.With(r.Context(), &c)))
 		})
 	})
 	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),

@@ -46,7 +46,7 @@ func (s *server) fileCalls() []endpoint {
 func (s *server) findFile(r *http.Request, a args) envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	name, err := s.Sandboxes.Find(ctx, CallerOf(ctx).Name(), a.integer("file_size"), a.integer("checksum"))
+	name, err := s.Sandboxes.Find(ctx, callerOf(ctx).Known(), a.integer("file_size"), a.integer("checksum"))
 	switch {
 	case errors.Is(err, sandbox.ErrNone):
 		return envelope{Success: true, Message: "NOT FOUND"}
@@ -72,7 +72,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(maxTransfer)) // where there is none, that of all requests holds
 	_ = control.SetWriteDeadline(time.Now().Add(maxTransfer + s.Timeout))
-	over, ok := s.uploads.begin(ctx, CallerOf(ctx).Name())
+	over, ok := s.uploads.begin(ctx, callerOf(ctx).Known())
 	if !ok {
 		bad(tryAgain).write(w)
 		return
@@ -80,7 +80,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	defer over()
 	name, content, err := formFile(w, r)
 	if err == nil {
-		err = s.Sandboxes.Put(ctx, CallerOf(ctx).Name(), name, content)
+		err = s.Sandboxes.Put(ctx, callerOf(ctx).Known(), name, content)
 	}
 	switch {
 	case err == nil:

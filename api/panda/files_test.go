@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/sandbox"
 )
 
@@ -79,7 +80,7 @@ func (c caller) get(path string) (int, string) {
 // What panda-client does before it submits a task: has it been uploaded already, else upload; and what a job does with it.
 func TestUpload(t *testing.T) {
 	w := newWorld(t)
-	alice, bob := w.callerAs(Caller{User: "alice"}), w.callerAs(Caller{User: "bob"})
+	alice, bob := w.callerAs(forHerself("alice")), w.callerAs(forHerself("bob"))
 	one, two := archive(t, "one"), archive(t, "two")
 	same := func(c caller, content string) string {
 		a := map[string]any{"file_size": len(archive(t, content)), "checksum": crc32.ChecksumIEEE([]byte(content))}
@@ -153,7 +154,7 @@ func TestSlowUploads(t *testing.T) {
 		all.Go(func() {
 			r := httptest.NewRequest(http.MethodPost, uploadPath, slow)
 			r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
-			s.upload(httptest.NewRecorder(), r.WithContext(context.WithValue(t.Context(), callerKey{}, Caller{User: "alice"})))
+			s.upload(httptest.NewRecorder(), r.WithContext(access.With(t.Context(), &access.Caller{Name: "alice", From: "x"})))
 		})
 	}
 	<-slow.read

@@ -91,10 +91,8 @@ func labelsOf(prodSourceLabel string) []string {
 // acquire gets up to q.n jobs: each slot pulls for itself, since what fits one of them is decided by the size of one.
 // All but the first take only what is there at once. The error is the first slot's.
 func (s *server) acquire(r *http.Request, q wanted) ([]pandaJob, error) {
-	if s.MayPull != nil {
-		if err := s.MayPull(r.Context(), q.queue); err != nil {
-			return nil, forbidden{err}
-		}
+	if err := s.mayPull(r.Context(), q.queue); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), q.wait+s.Timeout)
 	defer cancel()

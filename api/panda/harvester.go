@@ -72,7 +72,7 @@ func answer[T any](s *server, r *http.Request, what string, do func(context.Cont
 
 // heartbeat hears that a Harvester lives. Some say nothing of themselves with an empty list.
 func (s *server) heartbeat(r *http.Request, a args) envelope {
-	beat := harvester.Beat{Harvester: clean(a.text("harvester_id")), User: CallerOf(r.Context()).Name()}
+	beat := harvester.Beat{Harvester: clean(a.text("harvester_id")), User: callerOf(r.Context()).Known()}
 	beat.Host, _, _ = net.SplitHostPort(r.RemoteAddr)
 	switch said := a["data"].(type) {
 	case nil:

@@ -14,15 +14,12 @@ import (
 
 // onlyUser is the user to whose tasks the caller is bound; "": to nobody's.
 func onlyUser(ctx context.Context) string {
-	if c := CallerOf(ctx); c.forItself() {
-		return c.User
-	}
-	return ""
+	return callerOf(ctx).OnlyUser()
 }
 
 // notOf is the refusal of what belongs to another user than the caller's.
 func notOf(ctx context.Context, what string, id int64) error {
-	return forbidden{fmt.Errorf("%s %d is not one of %s", what, id, CallerOf(ctx))}
+	return forbidden{fmt.Errorf("%s %d is not one of %s", what, id, callerOf(ctx))}
 }
 
 // forOperators refuses callers that are bound to one user what changes things for all.
@@ -30,7 +27,7 @@ func forOperators(ctx context.Context, call string) error {
 	if onlyUser(ctx) == "" {
 		return nil
 	}
-	return forbidden{fmt.Errorf("%s is for the role %s, tokens of panda_tokens and operators; this is %s", call, roleProduction, CallerOf(ctx))}
+	return forbidden{fmt.Errorf("%s needs the role operator or admin; this is %s", call, callerOf(ctx))}
 }
 
 // ownTasks bounds who stands for a user to that user's tasks, as the native API bounds submitters. Every call about tasks goes

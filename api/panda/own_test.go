@@ -115,7 +115,7 @@ func twoUsers(t *testing.T) (w *world, task generator.Task, jobs []int64, bob ca
 	if err != nil || len(jobs) != 3 {
 		t.Fatal(jobs, err)
 	}
-	return w, task, jobs, w.callerAs(Caller{User: "bob", Origin: "atlas"})
+	return w, task, jobs, w.callerAs(forHerself("bob"))
 }
 
 // Who stands for one user changes and sees that user's tasks and jobs alone, by whatever call of the router's table.
@@ -138,12 +138,12 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 		case "":
 			t.Errorf("%s is in no row of bounds: what may who stands for one user?", e.path)
 		case owners:
-			want = fmt.Sprintf("task %d is not one of user bob, origin atlas", task.ID)
+			want = fmt.Sprintf("task %d is not one of bob (submitter of user bob)", task.ID)
 			if strings.HasPrefix(e.path, "/job/") && e.takes["task_id"] == 0 {
-				want = fmt.Sprintf("job %d is not one of user bob, origin atlas", jobs[0])
+				want = fmt.Sprintf("job %d is not one of bob (submitter of user bob)", jobs[0])
 			}
 		case operators:
-			want = e.path[strings.LastIndex(e.path, "/")+1:] + " is for the role production, tokens of panda_tokens and operators; this is user bob, origin atlas"
+			want = e.path[strings.LastIndex(e.path, "/")+1:] + " needs the role operator or admin; this is bob (submitter of user bob)"
 		case narrowed:
 			if !got.Success || !slices.Contains([]string{"[]", "{}", "map[]", "<nil>"}, fmt.Sprint(got.Data)) {
 				t.Errorf("%s: %s", e.path, told)
@@ -175,7 +175,7 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 		if boundOf(e) != owners {
 			continue
 		}
-		body := w.callerAs(Caller{User: "alice", Origin: "atlas"}).raw(methodOf(e), e.path, e.about(task.ID, jobs[0]))
+		body := w.callerAs(forHerself("alice")).raw(methodOf(e), e.path, e.about(task.ID, jobs[0]))
 		if strings.Contains(body, "is not one of") || strings.Contains(body, databaseError) {
 			t.Errorf("%s for its owner: %s", e.path, body)
 		}
@@ -215,7 +215,7 @@ func TestOldCallsAreBoundToTheirUser(t *testing.T) {
 				"reassign_running", "False", "newPriority", "7", "timeRange", "2024-01-01 00:00:00", "dn", "alice", "fullFlag", "True", "task_type", "managed",
 				"pandaQueueName", "LOCAL_TEST", "numSlots", "1", "panda_queue", "LOCAL_TEST", "status_list", `["submitted"]`, "ce_list", `["x"]`,
 				"submission_host_list", `["x"]`, "properErrorCode", "True")
-			refused := strings.Contains(got, "is not one of user bob") || strings.Contains(got, "is for the role production")
+			refused := strings.Contains(got, "is not one of bob (") || strings.Contains(got, "needs the role operator")
 			if nothingIn := slices.Contains([]string{"N.", "(d.", "null"}, got); !refused && !nothingIn || strings.Contains(got, "secret") {
 				t.Errorf("%s tells bob: %s", name, got)
 			}
@@ -239,7 +239,7 @@ func TestOwnBesideForeign(t *testing.T) {
 	w.until("there is a job", func() bool { got, err := w.generator.Task(t.Context(), own); return err == nil && got.Jobs.Ready == 1 })
 	var mine []int64
 	bob.data(get, "/task/get_job_ids", of(own), &mine)
-	foreign := fmt.Sprintf("job %d is not one of user bob, origin atlas", jobs[0])
+	foreign := fmt.Sprintf("job %d is not one of bob (submitter of user bob)", jobs[0])
 	for _, path := range []string{"/job/kill", "/job/get_description"} {
 		if _, got := bob.envelopeOf(send, path, map[string]any{"job_ids": []int64{mine[0], jobs[0], 999}}, ""); got.Success || got.Message != foreign {
 			t.Errorf("%s: %+v", path, got)

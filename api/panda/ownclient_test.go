@@ -232,7 +232,7 @@ var detailKeys = strings.Fields(`architecture campaign cloud coreCount creationD
 // A task whose parameters cannot be is taken by the older call alone, and is broken; nothing else may be done with it.
 func TestBrokenTask(t *testing.T) {
 	w := newWorld(t)
-	c := w.callerAs(Caller{User: "alice", DN: "/CN=alice", Origin: "atlas.production"}) // for herself alone
+	c := w.callerAs(forHerself("alice"))
 	params := map[string]any{"test": 1, "taskName": "test_task"}
 	refused := `{"success":false,"message":"jobParameters: is missing: a list such as [{\"type\": \"constant\", \"value\": \"-c 'echo hello'\"}]; nEvents: `
 	if got := c.raw(send, "/task/submit", map[string]any{"task_parameters": params}); !strings.Contains(got, "jobParameters: is missing") || !strings.Contains(got, `"data":1}`) {

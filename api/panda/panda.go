@@ -1,13 +1,13 @@
 package panda
 
 import (
-	"context"
 	"log/slog"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // Config is what the API is made of. Dispatcher and Tasks are needed.
@@ -24,10 +24,12 @@ type Config struct {
 	// Steering and Site serve scripts that submit and steer tasks; without them their calls are not there.
 	Steering Steering
 	Site     Site
-	// Guard lets in who may come in; nil = everybody. /trf/ stands outside of it.
-	Guard func(http.Handler) http.Handler
-	// MayPull says why the caller of a guarded request may not pull at a queue; nil = all may.
-	MayPull func(ctx context.Context, queue string) error
+	// Callers are let in; without a Book everybody is, as whom the context has. /trf/ stands outside of it.
+	Callers access.Entrance
+	// Anonymous lets everybody in, with any credential or none.
+	Anonymous bool
+	// Gate knows the pilots of queues; nil = every queue is for all.
+	Gate Gate
 	// URL is where pilots download their payload script, such as https://divvy.example.org:25443; empty = where the request came.
 	URL string
 	// Transforms is a folder of payload scripts, served at /trf/; empty = only runShell is.
@@ -58,8 +60,8 @@ type server struct {
 func Routes(root chi.Router, c Config) {
 	s := newServer(c)
 	root.Group(func(r chi.Router) {
-		if s.Guard != nil {
-			r.Use(s.Guard)
+		if s.Callers.Book != nil {
+			r.Use(s.guard)
 		}
 		s.oldRoutes(r)
 		for _, version := range []string{"/api/v1", "/api/latest"} {
@@ -75,10 +77,6 @@ func Routes(root chi.Router, c Config) {
 	s.trfRoutes(root)
 }
 
-// Scripts puts /trf/ and /cache/ alone on a router: pilots and payloads download them with curl, which may not know the certificate of the
-// listener that has the other routes.
-func Scripts(root chi.Router, c Config) { newServer(c).trfRoutes(root) }
-
 // calls are those of the new API.
 func (s *server) calls() []endpoint {
 	return slices.Concat(s.pilotCalls(), s.taskCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls(), s.fileCalls())
@@ -93,6 +91,7 @@ func newServer(c Config) *server {
 			*d = v
 		}
 	}
+	c.Callers.Open = c.Callers.Open || c.Anonymous
 	set(&c.Wait, defaultWait)
 	set(&c.Lease, defaultLease)
 	set(&c.Timeout, defaultTimeout)

@@ -99,7 +99,7 @@ func TestProxies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := listen(t, accessOf(t, false), conf)
+	url := listen(t, guardOf(t, false, ""), conf)
 	robot, bob := holderOf(t, people, "Robot: atlas pilots"), holderOf(t, people, "Bob")
 	proxy := robot.proxy(t, nil)
 	self := holder{[]*x509.Certificate{people.Cert}, people.Key}
@@ -143,7 +143,7 @@ func TestProxies(t *testing.T) {
 			continue
 		}
 		status, body := knock{origin: "atlas.pilot"}.do(t, client, url)
-		if want := `{"Token":"","User":"atlas-robot","DN":"/DC=org/DC=grid/CN=Robot: atlas pilots","Origin":"atlas.pilot","Operator":false}`; status != 200 || body != want {
+		if want := "caller atlas-robot (pilot) /DC=org/DC=grid/CN=Robot: atlas pilots atlas.pilot"; status != 200 || body != want {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/divvyhq/divvy/internal/access"
 )
 
 // systemCalls tell who asks, and that somebody answers.
@@ -21,7 +23,7 @@ func (s *server) systemCalls() []endpoint {
 // getAttributes says back what it was asked, as it came here. Credentials are left out.
 func (s *server) getAttributes(r *http.Request, a args) envelope {
 	said, env := map[string]string{}, map[string]string{"REQUEST_METHOD": r.Method, "REQUEST_URI": r.RequestURI, "REMOTE_ADDR": r.RemoteAddr,
-		"SERVER_PROTOCOL": r.Proto, "HTTP_HOST": r.Host, "SSL_CLIENT_S_DN": CallerOf(r.Context()).DN}
+		"SERVER_PROTOCOL": r.Proto, "HTTP_HOST": r.Host, "SSL_CLIENT_S_DN": callerOf(r.Context()).DN}
 	for name, v := range a {
 		said[name] = fmt.Sprint(v)
 	}
@@ -46,13 +48,14 @@ func lines(of map[string]string, between string) string {
 
 // getUserAttributes says who is asking, in PanDA's words. There are no working groups here.
 func (s *server) getUserAttributes(r *http.Request, _ args) envelope {
-	c := CallerOf(r.Context())
+	c := callerOf(r.Context())
+	production := !c.Anonymous() && c.Is(access.Operator, access.Admin)
 	fqans := []string{}
 	if c.Origin != "" {
 		fqans = append(fqans, c.Origin)
 	}
-	e := good(map[string]any{"user_dn_raw": c.DN, "user_dn_clean": c.Name(), "fqans": fqans, "is_production_user": c.Operator || c.production,
+	e := good(map[string]any{"user_dn_raw": c.DN, "user_dn_clean": c.Known(), "fqans": fqans, "is_production_user": production,
 		"production_working_groups": []string{}, "primary_working_group": nil})
-	e.Message = fmt.Sprintf("User DN (raw): %s\nUser DN (clean): %s\nFQANs: %s\nProduction user: %t\n", c.DN, c.Name(), strings.Join(fqans, ", "), c.Operator || c.production)
+	e.Message = fmt.Sprintf("User DN (raw): %s\nUser DN (clean): %s\nFQANs: %s\nProduction user: %t\n", c.DN, c.Known(), strings.Join(fqans, ", "), production)
 	return e
 }

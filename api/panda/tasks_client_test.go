@@ -22,7 +22,7 @@ func TestPrunJobs(t *testing.T) {
 	c.Given["gshare"] = "User"
 	for _, who := range []string{"alice", ""} {
 		var task int64
-		w.callerAs(Caller{User: who}).data(send, "/task/submit", map[string]any{"task_parameters": c.Given, "parent_tid": nil}, &task)
+		w.callerAs(forHerself(who)).data(send, "/task/submit", map[string]any{"task_parameters": c.Given, "parent_tid": nil}, &task)
 		p := &fakePilot{t: t, url: w.url, node: "n1", asks: map[string]any{"prodSourceLabel": "user"}}
 		for n, want := range []string{"000001", "000002"} {
 			if !p.getJob() {

@@ -46,8 +46,8 @@ func (s *server) tasksModifiedSince(r *http.Request, a args) envelope {
 
 // owner is whose tasks a caller means without saying so; "" = everybody's.
 func owner(r *http.Request) string {
-	if c := CallerOf(r.Context()); !c.Operator {
-		return c.Name()
+	if c := callerOf(r.Context()); c.Vouched || c.User != "" {
+		return c.Known()
 	}
 	return ""
 }

@@ -65,8 +65,8 @@ func (s *server) makeTask(ctx context.Context, given args, parent int64, key str
 	if err != nil {
 		return generator.Task{}, nil, err
 	}
-	asked, c := given, CallerOf(ctx)
-	if who := c.Name(); who != "" && (c.forItself() || absent(given["userName"])) {
+	asked, c := given, callerOf(ctx)
+	if who := c.Known(); who != "" && (c.User != "" || absent(given["userName"])) {
 		asked = maps.Clone(given)
 		asked["userName"] = who
 	}
@@ -78,7 +78,7 @@ func (s *server) makeTask(ctx context.Context, given args, parent int64, key str
 	if err != nil {
 		return generator.Task{}, nil, paramFaults{err}
 	}
-	if named, _ := toText(given["userName"]); c.forItself() && !absent(given["userName"]) && named != c.User {
+	if named, _ := toText(given["userName"]); c.User != "" && !absent(given["userName"]) && named != c.User {
 		ignored = append(ignored, Ignored{"userName", "the credential stands for " + c.User + ", whose the task is"})
 	}
 	if parent != 0 {
@@ -121,12 +121,9 @@ func (s *server) insertTask(r *http.Request, a args) envelope {
 	}
 	name, _ := toText(given["taskName"])
 	user, _ := toText(given["userName"])
-	c := CallerOf(ctx)
-	if c.forItself() {
-		user = c.User
-	}
+	c := callerOf(ctx)
 	t, err := s.Steering.Reject(ctx, generator.Rejected{Name: cmp.Or(clean(name), "unnamed"),
-		User: cmp.Or(clean(user), c.Name(), "anonymous"), Reason: e.Message, Parameters: kept})
+		User: cmp.Or(c.User, clean(user), c.Known(), "anonymous"), Reason: e.Message, Parameters: kept})
 	if err != nil {
 		return s.noTask("insert_task_parameters", err)
 	}

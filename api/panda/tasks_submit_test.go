@@ -1,7 +1,6 @@
 package panda
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,17 +12,12 @@ import (
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// Who stands for a user submits in its own name, whatever the parameters say; production, operators and tokens that are
-// nobody's submit for others. The audit has the task, and who it was, also where it cannot be.
+// A submitter submits in its user's name, whatever the parameters say; operators submit for others. The audit has the task, and who it was, also where it cannot be.
 func TestSubmitInWhoseName(t *testing.T) {
 	w, issuer := steered(t), ownca.NewIssuer(t)
-	guard := accessOf(t, false)
-	var err error
-	if guard.Issuers, err = ReadIssuers(slog.New(slog.DiscardHandler))("f", strings.NewReader(issuer.URL+" divvy atlas atlas.* robot:r2d2\n")); err != nil {
-		t.Fatal(err)
-	}
+	guard := guardOf(t, false, issuer.URL+" divvy sub=r2d2 submitter user:{sub}\n"+issuer.URL+" divvy groups=/atlas/production operator origin:atlas.production\n"+issuer.URL+" divvy groups=/atlas submitter user:{sub}\n")
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Guard: guard.Guard})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guard.Callers})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	ann, robot := issuer.Token(nil), issuer.Token(map[string]any{"sub": "r2d2", "groups": nil})
@@ -39,11 +33,11 @@ func TestSubmitInWhoseName(t *testing.T) {
 		{"submit", ann, "atlas", map[string]any{"userName": map[string]any{}}, "ann", "ann", true},
 		{"submit", ann, "atlas", map[string]any{"userName": "ann"}, "ann", "ann", false},
 		{"submit", ann, "atlas", map[string]any{"userName": nil}, "ann", "ann", false},
-		{"submit", robot, "atlas.production", map[string]any{"userName": "boss"}, "r2d2", "r2d2", true}, // a glob lets it speak for that
+		{"submit", robot, "atlas.production", map[string]any{"userName": "boss"}, "r2d2", "r2d2", true},
 		{"submit", producer, "atlas.production", map[string]any{"userName": "boss"}, "boss", "ann", false},
 		{"submit", "cern-token-0123456789", "atlas", map[string]any{"userName": "boss"}, "boss", "cern", false},
-		{"submit", "operator-token-0123", "", map[string]any{"userName": "boss"}, "boss", "op", false},
-		{"submit", "operator-token-0123", "", map[string]any{"userName": nil}, "op", "op", false},
+		{"submit", "ops-token-0123456789", "", map[string]any{"userName": "boss"}, "boss", "token file", false},
+		{"submit", "cern-token-0123456789", "", map[string]any{"userName": nil}, "cern", "cern", false},
 		{"insert_task_parameters", ann, "atlas", broken, "ann", "ann", false},
 		{"insert_task_parameters", producer, "atlas.production", broken, "boss", "ann", false},
 	} {

@@ -269,8 +269,7 @@ func TestTaskRefusals(t *testing.T) {
 func TestSubmitOnceByCaller(t *testing.T) {
 	w := steered(t)
 	routes := chi.NewMux()
-	anyone := accessOf(t, false)
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Guard: anyone.Guard})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guardOf(t, false, "").Callers})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	submit := func() map[string]any {

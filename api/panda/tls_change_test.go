@@ -36,7 +36,7 @@ func TestTLSFilesChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := listen(t, accessOf(t, false), conf)
+	url := listen(t, guardOf(t, false, ""), conf)
 	cert, key := people.Issue(t, time.Now().Add(time.Hour), ownca.Person("Ann")...)
 	good := func(a ownca.Authority) bool {
 		resp, err := a.Client(t, cert, key).Get(url)

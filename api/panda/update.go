@@ -94,10 +94,8 @@ func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 	if held[0].Lease == "" {
 		return outcomes[u.state] == "", s.late(ctx, u, held[0].JobState)
 	}
-	if s.MayPull != nil {
-		if err := s.MayPull(ctx, held[0].Queue); err != nil {
-			return false, forbidden{err}
-		}
+	if err := s.mayPull(ctx, held[0].Queue); err != nil {
+		return false, err
 	}
 	if outcomes[u.state] != "" {
 		return false, s.finish(ctx, u, held[0].Lease)

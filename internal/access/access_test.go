@@ -54,7 +54,7 @@ func (b *bench) refresh() {
 
 // The life of a token: made, let in, revoked, and its name free again.
 func TestLife(t *testing.T) {
-	b := newBench(t, Admins([]Hash{HashOf("file-token-0123456789")})...)
+	b := newBench(t, Fixed{HashOf("file-token-0123456789"), &Caller{Name: "token file", Role: Admin, From: "token file"}})
 	m := b.create(New{Name: "cern", Role: Pilot, Subject: Subject{Queues: []string{"CERN"}}})
 	if !regexp.MustCompile(`^divvy_[0-9a-f]{10}_[A-Za-z0-9_-]{43}$`).MatchString(m.Text) || !strings.HasPrefix(m.Text, m.Prefix+"_") {
 		t.Errorf("text %q, prefix %q", m.Text, m.Prefix)

@@ -51,22 +51,20 @@ type Fixed struct {
 	Caller *Caller
 }
 
-// Admins are the fixed tokens of a token file: whoever has one may do everything.
-func Admins(hashes []Hash) (all []Fixed) {
-	for _, h := range hashes {
-		all = append(all, Fixed{h, &Caller{Name: "token file", Role: Admin, From: fmt.Sprintf("token file %x", h[:4])}})
-	}
-	return all
-}
-
 // NewBook makes a book of the tokens of a store, nil: none, and of fixed ones.
 func NewBook(store *Store, fixed ...Fixed) *Book {
-	b := &Book{store: store, fixed: entries{}, marks: map[int64]*mark{}}
+	b := &Book{store: store, marks: map[int64]*mark{}}
+	b.Fix(fixed)
+	b.read.Store(&readTokens{live: b.fixed})
+	return b
+}
+
+// Fix replaces the fixed tokens, from the next Refresh on. It may not run beside one.
+func (b *Book) Fix(fixed []Fixed) {
+	b.fixed = entries{}
 	for _, f := range fixed {
 		b.fixed.add(f.Hash, f.Caller)
 	}
-	b.read.Store(&readTokens{live: b.fixed})
-	return b
 }
 
 // KeyOf is by what a book finds a hash: 64 bits of it.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func ReadCertificates(name string, r io.Reader) (Certificates, error) {
 		}
 		c := certificate{regexp.MustCompile(`\A(?:` + pattern + `)\z`), g}
 		all = append(all, c)
-		return keys.CheckGroups(c.subject, c.User)
+		return keys.CheckGroups(c.subject, c.user)
 	})
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf(`%s: no line in it; write one a kind of certificate: "/DC=org/DC=grid/CN=(\w+)" submitter user:$1`, name)
@@ -49,24 +50,28 @@ func ReadCertificates(name string, r io.Reader) (Certificates, error) {
 	return all, err
 }
 
-// Caller is for whom a chain of certificates stands that a handshake has found good; proxies stand for their owner. nil:
-// nobody. dn is the subject, for the refusal.
-func (cs Certificates) Caller(chain []*x509.Certificate) (c *Caller, dn string) {
+// caller returns the caller of a chain of certificates that a handshake has found good; proxies stand for their owner.
+func (cs Certificates) caller(chain []*x509.Certificate, as As) (*Caller, error) {
 	owner := keys.OwnerOf(chain)
 	if owner == nil {
-		return nil, ""
+		return nil, nil
 	}
-	dn = keys.DN(owner)
+	var why error
+	dn := keys.DN(owner)
 	for _, one := range cs {
 		at := one.subject.FindStringSubmatchIndex(dn)
 		if at == nil {
 			continue
 		}
-		user := string(one.subject.ExpandString(nil, one.User, dn, at))
-		if one.role == Submitter && !userName(user) {
+		user := string(one.subject.ExpandString(nil, one.user, dn, at))
+		if one.user != "" && !userName(user) {
 			continue
 		}
-		return one.caller(dn, "certificate "+dn, user), dn
+		c, err := one.caller(Caller{Name: dn, From: "certificate " + dn, DN: dn}, user).as(as)
+		if err == nil {
+			return c, nil
+		}
+		why = cmp.Or(why, err)
 	}
-	return nil, dn
+	return nil, cmp.Or(why, fmt.Errorf("no line of tls_roles fits the certificate %s", dn))
 }

@@ -31,7 +31,7 @@ I divvy sub=r2d2 operator
 	f.Fuzz(func(t *testing.T, payload string) {
 		var said map[string]any
 		if json.Unmarshal([]byte(payload), &said) != nil || said == nil {
-			if c, err := is.Caller(t.Context(), i.Say(payload)); err == nil {
+			if c, err := is.caller(t.Context(), i.Say(payload), As{}); err == nil {
 				t.Errorf("%+v of what are no claims", c)
 			}
 			return
@@ -41,11 +41,11 @@ I divvy sub=r2d2 operator
 			t.Fatal(err)
 		}
 		token := i.Say(string(claims))
-		c, err := is.Caller(t.Context(), token)
+		c, err := is.caller(t.Context(), token, As{})
 		if (c == nil) != (err != nil) || err != nil && strings.Contains(err.Error(), token) {
 			t.Fatalf("%+v %v", c, err)
 		}
-		if again, err2 := is.Caller(t.Context(), token); says(again) != says(c) || (err2 != nil) != (err != nil) {
+		if again, err2 := is.caller(t.Context(), token, As{}); says(again) != says(c) || (err2 != nil) != (err != nil) {
 			t.Errorf("once more: %+v %v, not %+v %v", again, err2, c, err)
 		}
 		if err != nil {

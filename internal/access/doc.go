@@ -9,6 +9,8 @@
 //
 //	request ──certificate or JSON web token──▶ Outside ──a line of tls_roles or issuers──▶ Caller
 //
+//	Entrance asks both, in this order, for the native API and for PanDA's
+//
 // # Invariants
 //
 //  1. A token is 256 random bits. Only its SHA-256 is stored; the text exists once, in the answer of Create. Its prefix is
@@ -21,7 +23,8 @@
 //  5. A token has one role. What it is bound to goes with the role and only with it: a pilot's queues (none = any), a
 //     submitter's user, a share owner's node. Table, Validate and tests say the same.
 //  6. Names of tokens that are not revoked differ. A Caller is not written after it was made.
-//  7. Credentials of others, client certificates and JSON web tokens, are let in by a line of a file only, the first that fits;
+//  7. A credential with origins is good on PanDA's API only, for requests that name one of them; its Caller is a copy with that origin.
+//  8. Credentials of others, client certificates and JSON web tokens, are let in by a line of a file only, the first that fits;
 //     what that line binds them to is Validate's as well. Faults in these files have their place.
 //
 // The table tokens is written by this package only.

@@ -6,10 +6,13 @@ import (
 	"strings"
 )
 
-// grant is a role with what it is bound to, as a line of a file has it: a role, then user:alice, queue:CERN … or share:A/B.
+// grant is a role with what it is bound to, as a line of a file has it: a role, then user:alice, queue:CERN … or share:A/B, and
+// origin:atlas.pilot … for PanDA's API. user: names the user of a submitter; it is the name of other callers.
 type grant struct {
 	role Role
 	Subject
+	user    string
+	origins origins
 }
 
 // readGrant reads the words of a line from the role on.
@@ -22,16 +25,25 @@ func readGrant(words []string) (grant, error) {
 		kind, name, _ := strings.Cut(w, ":")
 		switch {
 		case name == "":
-			return g, fmt.Errorf("%q is not user:NAME, queue:NAME or share:PATH", w)
-		case kind == "user" && g.User == "":
-			g.User = name
+			return g, fmt.Errorf("%q is not user:NAME, queue:NAME, share:PATH or origin:GLOB", w)
+		case kind == "user" && g.user == "":
+			g.user = name
+		case kind == "origin":
+			glob, err := readOrigin(name)
+			if err != nil {
+				return g, err
+			}
+			g.origins = append(g.origins, glob)
 		case kind == "queue":
 			g.Queues = append(g.Queues, name)
 		case kind == "share" && g.Share == "":
 			g.Share = name
 		default:
-			return g, fmt.Errorf("%q is not user:NAME, queue:NAME or share:PATH, or the second of its kind", w)
+			return g, fmt.Errorf("%q is not user:NAME, queue:NAME, share:PATH or origin:GLOB, or the second of its kind", w)
 		}
+	}
+	if g.role == Submitter {
+		g.User = g.user
 	}
 	if err := (New{Name: "-", Role: g.role, Subject: g.Subject}).Validate(); err != nil {
 		return g, errors.New(strings.ReplaceAll(err.Error(), ErrInvalid.Error()+": ", ""))
@@ -39,13 +51,17 @@ func readGrant(words []string) (grant, error) {
 	return g, nil
 }
 
-// caller is who has the grant: name for people, from to tell it apart, user in place of the grant's.
-func (g grant) caller(name, from, user string) *Caller {
-	c := &Caller{Name: clip(name), Role: g.role, Subject: g.Subject, From: from}
-	if g.role == Submitter {
+// caller is who has the grant by a credential of others; user is what the grant's user comes to.
+func (g grant) caller(c Caller, user string) *Caller {
+	c.Role, c.Subject, c.origins, c.Vouched = g.role, g.Subject, g.origins, true
+	switch {
+	case g.role == Submitter:
 		c.User = user
+	case user != "":
+		c.Name = user
 	}
-	return c
+	c.Name = clip(c.Name)
+	return &c
 }
 
 // clip is a name of others as lists and logs take it: on one line, and not too long.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ type Issuers struct {
 	of []*issuer
 
 	mu    sync.Mutex
-	known map[Hash]vouched // tokens that were verified of late
+	known map[credential]vouched // tokens that were verified lately
 }
 
 // issuer is one with its lines.
@@ -33,6 +34,12 @@ type issuer struct {
 type claimed struct {
 	claim, value string // value is a glob
 	grant
+}
+
+// credential is a token as it is used.
+type credential struct {
+	Hash
+	As
 }
 
 // vouched is what was found out of a token.
@@ -54,7 +61,7 @@ var errForeign = errors.New("the token is not known here, nor is its issuer")
 // first line that fits a token counts. Faults have their place: name:line.
 func ReadIssuers(log *slog.Logger) func(name string, r io.Reader) (*Issuers, error) {
 	return func(name string, r io.Reader) (*Issuers, error) {
-		is := &Issuers{known: map[Hash]vouched{}}
+		is := &Issuers{known: map[credential]vouched{}}
 		err := keys.EachLine(name, r, func(_ int, line string) error { return is.read(strings.Fields(line), log) })
 		if err == nil && len(is.of) == 0 {
 			err = fmt.Errorf("%s: no issuer in it; write a line a role: https://iam.example.org/ audience groups=/site/admins admin", name)
@@ -82,7 +89,7 @@ func (is *Issuers) read(words []string, log *slog.Logger) error {
 	if l.grant, err = readGrant(words[3:]); err != nil {
 		return err
 	}
-	if u := l.User; strings.HasPrefix(u, "{") && (len(u) < 3 || !strings.HasSuffix(u, "}")) {
+	if u := l.user; strings.HasPrefix(u, "{") && (len(u) < 3 || !strings.HasSuffix(u, "}")) {
 		return fmt.Errorf("user:%s is not user:{claim}", u)
 	}
 	at := slices.IndexFunc(is.of, func(i *issuer) bool { return i.Is(made.URL) })
@@ -95,9 +102,9 @@ func (is *Issuers) read(words []string, log *slog.Logger) error {
 	return nil
 }
 
-// Caller is for whom a token stands. The error says why nobody is let in, in words for whoever has sent it; keys.Unchecked:
-// the issuer does not answer.
-func (is *Issuers) Caller(ctx context.Context, token string) (*Caller, error) {
+// caller returns the caller that a token stands for. The error says why it stands for none, in words for whoever has sent it;
+// keys.Unchecked: the issuer does not answer.
+func (is *Issuers) caller(ctx context.Context, token string, as As) (*Caller, error) {
 	address, isToken := keys.IssuerIn(token)
 	if !isToken {
 		return nil, errForeign
@@ -106,9 +113,9 @@ func (is *Issuers) Caller(ctx context.Context, token string) (*Caller, error) {
 	if at < 0 {
 		return nil, errForeign
 	}
-	hash, now := HashOf(token), time.Now()
+	key, now := credential{HashOf(token), as}, time.Now()
 	is.mu.Lock()
-	v, ok := is.known[hash]
+	v, ok := is.known[key]
 	is.mu.Unlock()
 	if ok && now.Before(v.until) {
 		return v.caller, nil
@@ -117,7 +124,7 @@ func (is *Issuers) Caller(ctx context.Context, token string) (*Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := is.of[at].vouch(proof)
+	c, err := is.of[at].vouch(proof, as)
 	if err != nil {
 		return nil, err
 	}
@@ -130,12 +137,13 @@ func (is *Issuers) Caller(ctx context.Context, token string) (*Caller, error) {
 	if len(is.known) >= mostVouched {
 		clear(is.known)
 	}
-	is.known[hash] = v
+	is.known[key] = v
 	return c, nil
 }
 
-// vouch finds the line that fits.
-func (i *issuer) vouch(p keys.Proof) (*Caller, error) {
+// vouch finds the first line that fits.
+func (i *issuer) vouch(p keys.Proof, as As) (*Caller, error) {
+	var why error
 	var said map[string]any
 	if err := p.Claims(&said); err != nil {
 		return nil, errors.New("the token's claims cannot be read")
@@ -144,16 +152,20 @@ func (i *issuer) vouch(p keys.Proof) (*Caller, error) {
 		if !slices.ContainsFunc(texts(l.claim, said[l.claim]), l.fits) {
 			continue
 		}
-		user := l.User
+		user := l.user
 		if claim, ok := strings.CutPrefix(user, "{"); ok {
 			user, _ = said[strings.TrimSuffix(claim, "}")].(string)
 		}
-		if l.role == Submitter && !userName(user) {
-			return nil, fmt.Errorf("the token of %s has no user's name in the claim %s", clip(p.Subject), l.User)
+		if l.user != "" && !userName(user) {
+			return nil, fmt.Errorf("the token of %s has no user's name in the claim %s", clip(p.Subject), l.user)
 		}
-		return l.caller(p.Subject, i.URL+" "+p.Subject, user), nil
+		c, err := l.caller(Caller{Name: p.Subject, From: i.URL + " " + p.Subject}, user).as(as)
+		if err == nil {
+			return c, nil
+		}
+		why = cmp.Or(why, err)
 	}
-	return nil, fmt.Errorf("the token of %s has no claim that stands for a role here", clip(p.Subject))
+	return nil, cmp.Or(why, fmt.Errorf("the token of %s has no claim that stands for a role here", clip(p.Subject)))
 }
 
 func (l claimed) fits(value string) bool {

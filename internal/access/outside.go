@@ -3,7 +3,6 @@ package access
 import (
 	"context"
 	"crypto/x509"
-	"fmt"
 )
 
 // Outside are credentials that others have made. nil lets nobody in.
@@ -12,23 +11,19 @@ type Outside struct {
 	Issuers      *Issuers     // nil: there are none
 }
 
-// ByToken is for whom a JSON web token stands; nil and an error: for nobody, and why.
-func (o *Outside) ByToken(ctx context.Context, token string) (*Caller, error) {
+// ByToken returns the caller that a JSON web token stands for, or an error that says why it stands for none.
+func (o *Outside) ByToken(ctx context.Context, token string, as As) (*Caller, error) {
 	if o == nil || o.Issuers == nil {
 		return nil, nil
 	}
-	return o.Issuers.Caller(ctx, token)
+	return o.Issuers.caller(ctx, token, as)
 }
 
-// ByCertificate is for whom the chain of a connection stands; nil and an error: for nobody, and why. Without a chain, or
-// where no line says for whom any stands, there is no error.
-func (o *Outside) ByCertificate(chain []*x509.Certificate) (*Caller, error) {
+// ByCertificate returns the caller that the chain of a connection stands for, or an error that says why it stands for none.
+// Without a chain, or without lines, there is no error.
+func (o *Outside) ByCertificate(chain []*x509.Certificate, as As) (*Caller, error) {
 	if o == nil || o.Certificates == nil || len(chain) == 0 {
 		return nil, nil
 	}
-	c, dn := o.Certificates.Caller(chain)
-	if c == nil {
-		return nil, fmt.Errorf("no line of tls_roles fits the certificate %s", dn)
-	}
-	return c, nil
+	return o.Certificates.caller(chain, as)
 }

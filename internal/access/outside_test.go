@@ -46,7 +46,7 @@ func TestCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := (&Outside{Certificates: cs}).ByCertificate([]*x509.Certificate{pair.Leaf})
+		c, err := (&Outside{Certificates: cs}).ByCertificate([]*x509.Certificate{pair.Leaf}, As{})
 		if got := says(c); got != want || (c == nil) != (err != nil) {
 			t.Errorf("%s: %s %v, want %s", cn, got, err, want)
 		}
@@ -54,7 +54,7 @@ func TestCertificates(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if c, err := (&Outside{}).ByCertificate(nil); c != nil || err != nil {
+	if c, err := (&Outside{}).ByCertificate(nil, As{}); c != nil || err != nil {
 		t.Errorf("without a certificate: %v %v", c, err)
 	}
 }
@@ -67,11 +67,11 @@ func TestCertificateFaults(t *testing.T) {
 		`"/CN=(" reader`:                    "f:1: error parsing regexp",
 		`"/CN=x" boss`:                      `f:1: role is "boss", expected pilot, submitter`,
 		`"/CN=x" submitter`:                 `f:1: user is "": a submitter has one`,
-		`"/CN=x" reader user:ann`:           `f:1: user is "ann": a submitter has one, and nobody else`,
+		`"/CN=x" pilot origin:[a`:           `f:1: origin "[a" is no glob`,
 		`"/CN=x" submitter user:$1`:         `f:1: user $1: the pattern has no group "1"`,
-		`"/CN=x" pilot CERN`:                `f:1: "CERN" is not user:NAME, queue:NAME or share:PATH`,
+		`"/CN=x" pilot CERN`:                `f:1: "CERN" is not user:NAME, queue:NAME, share:PATH or origin:GLOB`,
 		`"/CN=x" share-owner share:`:        `f:1: "share:" is not user:NAME`,
-		`"/CN=x" submitter user:a user:b`:   `f:1: "user:b" is not user:NAME, queue:NAME or share:PATH, or the second of its kind`,
+		`"/CN=x" submitter user:a user:b`:   `f:1: "user:b" is not user:NAME, queue:NAME, share:PATH or origin:GLOB, or the second of its kind`,
 		"# ok\n\"/CN=x\" reader queue:CERN": `f:2: queues are ["CERN"]: pilots only`,
 	} {
 		if _, err := ReadCertificates("f", strings.NewReader(src)); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -119,7 +119,7 @@ I divvy,other  sub=r2d2              operator
 		{"no JSON web token", "divvy_0123456789_x", errForeign.Error()},
 	} {
 		for range 2 { // once more, as it is known
-			got, err := o.ByToken(t.Context(), c.token)
+			got, err := o.ByToken(t.Context(), c.token, As{})
 			text := says(got)
 			if err != nil {
 				text = err.Error()
@@ -146,23 +146,23 @@ func TestIssuerAway(t *testing.T) {
 	o := issuersOf(t, i, "I divvy sub=ann reader")
 	i.Away.Store(true)
 	token := i.Token(nil)
-	if _, err := o.ByToken(t.Context(), token); !errors.As(err, new(keys.Unchecked)) {
+	if _, err := o.ByToken(t.Context(), token, As{}); !errors.As(err, new(keys.Unchecked)) {
 		t.Fatal(err)
 	}
 	i.Away.Store(false)
 	o.Issuers.of[0].AskAgain()
-	c, err := o.ByToken(t.Context(), token)
+	c, err := o.ByToken(t.Context(), token, As{})
 	if err != nil || c.Role != Reader || c.From != i.URL+" ann" {
 		t.Fatal(c, err)
 	}
-	if again, err := o.ByToken(t.Context(), token); err != nil || again != c {
+	if again, err := o.ByToken(t.Context(), token, As{}); err != nil || again != c {
 		t.Errorf("%v %v: it was looked into again", again, err)
 	}
 	short := i.Token(map[string]any{"exp": time.Now().Add(-10 * time.Second).Unix()})
-	if _, err := o.ByToken(t.Context(), short); err != nil {
+	if _, err := o.ByToken(t.Context(), short, As{}); err != nil {
 		t.Error("a clock that is off: ", err)
 	}
-	if v := o.Issuers.known[HashOf(short)]; time.Now().Before(v.until) {
+	if v := o.Issuers.known[credential{Hash: HashOf(short)}]; time.Now().Before(v.until) {
 		t.Error("a token that has run out is kept")
 	}
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,28 @@ type Caller struct {
 	Subject
 	// From tells callers without an ID apart.
 	From string
-	used *mark
+	// Vouched says that a certificate or an issuer vouches for the caller: Name is a person's or a robot's, not a token's.
+	Vouched bool
+	// DN is the subject of the certificate that the request was let in by; "" = it was another credential.
+	DN string
+	// Origin is the vo[.role] that the request speaks for, on PanDA's API.
+	Origin  string
+	origins origins
+	used    *mark
+}
+
+// Anybody is the caller of a daemon that asks for no credential.
+var Anybody = &Caller{Name: "anybody", Role: Admin}
+
+// Anonymous says whether nothing is known of who makes the request.
+func (c *Caller) Anonymous() bool { return c.ID == 0 && c.From == "" }
+
+// Known is the name that tasks are submitted under, unless they name another user; "" for an anonymous caller.
+func (c *Caller) Known() string {
+	if c.Anonymous() {
+		return ""
+	}
+	return cmp.Or(c.User, c.Name)
 }
 
 // Is says whether the caller has one of the roles.

@@ -23,8 +23,8 @@ import (
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
-// pilotToken and its kind are what the daemons of these tests let in. That of a person looks like a JSON web token: prun reads its name.
-const pilotToken = "pilot-token-0123456789"
+// The tokens that the daemons of these tests let in. That of a person looks like a JSON web token: prun reads its name.
+const pilotToken, rootToken = "pilot-token-0123456789", "root-token-0123456789"
 
 // serial and sequel are what the first job of prun fills in for ${SN/P} and ${SEQNUMBER} with the offset of %RNDM:41.
 const serial, sequel = "000001", "42"
@@ -89,12 +89,14 @@ func newPandaWorld(t *testing.T) *pandaWorld {
 		t.Fatal(string(out), err)
 	}
 	tokens, users := filepath.Join(dir, "tokens"), filepath.Join(dir, "users")
-	write(t, tokens, "pilots "+pilotToken+" *.pilot\nalice "+personToken+"\n")
-	write(t, users, `"/DC=org/DC=grid/CN=Robot: (\w+) pilots" $1-robot atlas.pilot`+"\n")
+	write(t, tokens, pilotToken+" pilots pilot origin:*.pilot\n"+personToken+" alice submitter user:alice\n"+rootToken+"\n")
+	write(t, users, `"/DC=org/DC=grid/CN=Robot: (\w+) pilots" pilot user:$1-robot origin:atlas.pilot`+"\n")
 	dsn := pgtest.DSN(t)
-	w.http = serve(t, dsn, "--panda-tokens", tokens)
-	w.short = serve(t, dsn, "--panda-tokens", tokens, "--panda-lease", "20s")
-	tls := serve(t, dsn, "--panda-listen", "127.0.0.1:0", "--panda-cert", cert, "--panda-key", key, "--panda-client-ca", ca.PEM, "--panda-users", users)
+	one := []string{"--token-file", tokens, "--tls-ca", ca.PEM}
+	w.http = serve(t, dsn, one...)
+	w.short = serve(t, dsn, append(one, "--panda-lease", "20s")...)
+	tls := serve(t, dsn, append(one, "--panda-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca.PEM, "--tls-roles", users)...)
+	w.http.client = clientOf(t, w.http.client.URL(), func(c *client.Config) { c.Token = rootToken })
 	w.tls = tls.says(t, `msg="PanDA's API" .*url=(\S+)`)
 	apply(t, w.http.client, pilotSite)
 	return w

@@ -30,16 +30,15 @@ var limits = map[string]int{
 
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
-	"fields api.Config":             21,
 	"files api":                     50,
-	"files api/panda":               48,
+	"files api/panda":               46,
 	"files generator":               55,
 	"lines api":                     5773,
-	"lines api/panda":               6553,
+	"lines api/panda":               6247,
 	"lines generator":               7185,
-	"methods api.server":            93,
+	"methods api.server":            91,
 	"methods api/client.Client":     82,
-	"methods api/panda.server":      102,
+	"methods api/panda.server":      101,
 	"methods api/panda.translation": 37,
 	"methods generator.Generator":   83,
 }

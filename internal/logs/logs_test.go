@@ -137,13 +137,13 @@ func TestSecrets(t *testing.T) {
 			"body", `{"secret": "S3CRETbody", "name": "kept"}`, "what", named{"token=S3CRETnamed&kept=yes"}, "list", []string{"Authorization: Basic S3CRETbasic"})
 		l.Hide("S3CRETlater")
 		log.Warn("and S3CRETlater", "took", time.Second, "path", "/v1/tasks?token=S3CRETquery&tokens=S3CRETmany",
-			"tokens", []string{"S3CRETone"}, "row", `{"tokens": ["S3CRETtwo", "S3CRETthree"], "secrets": {"a": "S3CRETfour"}, "tokens": "S3CRETfive"} kept=yes`, "file", "panda_tokens: f:2: kept too",
+			"tokens", []string{"S3CRETone"}, "row", `{"tokens": ["S3CRETtwo", "S3CRETthree"], "secrets": {"a": "S3CRETfour"}, "tokens": "S3CRETfive"} kept=yes`, "file", "token_file: f:2: kept too",
 			"found", "in a mail: divvy_0123456789_S3CRET-abc_def and eyJhbGciOiJub25lIn0.eyJTM0NSRVQi.S3CRETsignature")
 		text := out.String()
 		if strings.Contains(text, "S3CRET") {
 			t.Errorf("JSON %v:\n%s", asJSON, text)
 		}
-		for _, kept := range []string{"divvy:xxxxx@db/divvy", "kept=yes", "host=db", "panda_tokens: f:2: kept too", "divvy_0123456789_xxxxx", "/v1/tasks", "3"} {
+		for _, kept := range []string{"divvy:xxxxx@db/divvy", "kept=yes", "host=db", "token_file: f:2: kept too", "divvy_0123456789_xxxxx", "/v1/tasks", "3"} {
 			if !strings.Contains(text, kept) {
 				t.Errorf("JSON %v: %s is lost:\n%s", asJSON, kept, text)
 			}

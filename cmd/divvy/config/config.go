@@ -46,37 +46,31 @@ type Database struct {
 	StateDir    string `yaml:"state_dir" doc:"Folder of the private PostgreSQL."`
 }
 
-// Access is who may call the HTTP API.
+// Access is who may call the HTTP API and PanDA's.
 type Access struct {
-	TokenFile    string `yaml:"token_file" doc:"File with tokens that have every right, one a line; every request then needs a token (Authorization: Bearer)."`
+	TokenFile    string `yaml:"token_file" doc:"File with tokens, one per line: token, or token name role user:… or queue:… or share:… or origin:…; a token alone has every right. Every request then needs a token (Authorization: Bearer)."`
 	RequireToken bool   `yaml:"require_token" doc:"Every request needs a token; divvy token create makes them, the first with --database."`
 	TLS          TLS
-	Issuers      string `yaml:"issuers" doc:"File that maps web tokens (OIDC) to roles, one rule per line: issuer audience claim=value role user:… or queue:… or share:…."`
+	Issuers      string `yaml:"issuers" doc:"File that maps web tokens (OIDC) to roles, one rule per line: issuer audience claim=value role user:… or queue:… or share:… or origin:…."`
 	Requests     int    `yaml:"token_requests" default:"200" least:"0" doc:"Requests a second per token, without pulls, renewals and ends; more get 429. 0 = all."`
 	Pulls        int    `yaml:"token_pulls" least:"0" doc:"Pulls a second per token; more get 429. 0 = all."`
 	Insecure     bool   `yaml:"insecure" doc:"Listen beyond loopback without a token."`
 }
 
-// TLS is that of listen, and of the calls between daemons.
+// TLS is that of listen and panda_listen, and of the calls between daemons.
 type TLS struct {
-	Cert     string `yaml:"tls_cert" doc:"Certificate of listen (PEM, with its chain), for TLS; read again when it changes."`
+	Cert     string `yaml:"tls_cert" doc:"Certificate of listen and panda_listen (PEM, with its chain), for TLS; read again when it changes."`
 	Key      string `yaml:"tls_key" doc:"Key of tls_cert."`
 	CA       string `yaml:"tls_ca" doc:"CAs of the other daemons' certificates, a PEM file or a folder of *.pem, *.crt, *.0; empty = the system's; read again when it changes."`
 	PeerName string `yaml:"tls_peer_name" doc:"Name that the other daemons' certificates are for; empty = the host of their address."`
 	ClientCA string `yaml:"tls_client_ca" doc:"CAs of client certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
-	Roles    string `yaml:"tls_roles" doc:"File that maps certificate subjects to roles, one rule per line: \"pattern\" role user:… or queue:… or share:…."`
+	Roles    string `yaml:"tls_roles" doc:"File that maps certificate subjects to roles, one rule per line: \"pattern\" role user:… or queue:… or share:… or origin:…."`
 }
 
 // Panda is PanDA's API for its pilots.
 type Panda struct {
 	Listen     string        `yaml:"panda_listen" doc:"Address of PanDA's API; empty = on listen."`
-	Cert       string        `yaml:"panda_cert" doc:"Certificate of panda_listen (PEM, with its chain), for TLS."`
-	Key        string        `yaml:"panda_key" doc:"Key of panda_cert."`
-	ClientCA   string        `yaml:"panda_client_ca" doc:"CAs of the pilots' certificates: a PEM file, or a folder of *.pem, *.crt, *.0."`
-	Users      string        `yaml:"panda_users" doc:"File that maps certificate subjects to users, one rule per line: \"pattern\" user origins…."`
-	Tokens     string        `yaml:"panda_tokens" doc:"File with tokens of PanDA's pilots, one per line: name token origins…."`
-	Issuers    string        `yaml:"panda_issuers" doc:"File with issuers of web tokens (OIDC), one per line: issuer audience origins…, robot:client…."`
-	Anonymous  bool          `yaml:"panda_anonymous" doc:"Let PanDA's pilots in with any credential or none, from other hosts too."`
+	Anonymous  bool          `yaml:"panda_anonymous" doc:"Let everybody use PanDA's API, with any credential or none, from other hosts too."`
 	URL        string        `yaml:"panda_url" doc:"Where PanDA's pilots download scripts, such as https://divvy.example.org:25443; empty = as each called it."`
 	Lease      time.Duration `yaml:"panda_lease" default:"100m" doc:"An attempt of a PanDA pilot is lost after so long a silence; these pilots report every half hour. Not under 3m."`
 	Transforms string        `yaml:"panda_transforms" doc:"Folder of payload scripts at /trf/; empty = none."`

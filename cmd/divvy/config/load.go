@@ -134,6 +134,9 @@ func (c *Config) decodeKey(k, v *yaml.Node, seen map[string]bool) error {
 		}
 		return f.set(c, v.Value)
 	}
+	if now := gone[k.Value]; now != "" {
+		return fmt.Errorf("unknown key %q: %s is for both APIs, see docs/from-panda.md", k.Value, now)
+	}
 	var keys []string
 	for _, f := range fields() {
 		keys = append(keys, f.key)
@@ -143,3 +146,7 @@ func (c *Config) decodeKey(k, v *yaml.Node, seen map[string]bool) error {
 	}
 	return fmt.Errorf("unknown key %q", k.Value)
 }
+
+// gone are keys of 0.11 and before, with those that are for PanDA's API too.
+var gone = map[string]string{"panda_cert": "tls_cert", "panda_key": "tls_key", "panda_client_ca": "tls_client_ca", "panda_users": "tls_roles", "panda_tokens": "token_file",
+	"panda_issuers": "issuers"}

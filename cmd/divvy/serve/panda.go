@@ -1,19 +1,14 @@
 package serve
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"time"
 
-	"github.com/divvyhq/divvy/api"
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
-	"github.com/divvyhq/divvy/internal/keys"
 )
 
 // lastWord is the shortest panda_lease under which the last word of a failed job comes in time, and is no surprise when it is late.
@@ -21,24 +16,16 @@ const lastWord = 3 * time.Minute
 
 // PandaURL is where this host reaches PanDA's API.
 func (d *Daemon) PandaURL() string {
-	switch {
-	case d.ports.panda == nil:
+	if d.ports.panda == nil {
 		return d.URL()
-	case d.cfg.Panda.Cert != "":
-		return urlOf(true, d.ports.panda.Addr())
 	}
-	return urlOf(false, d.ports.panda.Addr())
+	return urlOf(d.cfg.Access.TLS.Cert != "", d.ports.panda.Addr())
 }
 
 // pandaConfig is PanDA's API as the configuration has it.
 func (d *Daemon) pandaConfig() (panda.Config, error) {
-	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.Panda.URL, Transforms: d.cfg.Panda.Transforms, Lease: d.cfg.Panda.Lease}
-	access := &keys.Fresh[*panda.Access]{Name: "credentials of PanDA's API", Log: d.log, Files: d.cfg.Panda.Files, Read: d.pandaAccess}
-	err := errors.Join(access.First(), checkFolder("panda_transforms", d.cfg.Panda.Transforms))
-	c.Guard = func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { access.Get().Guard(next).ServeHTTP(w, r) })
-	}
-	c.MayPull = func(ctx context.Context, queue string) error { return panda.CallerOf(ctx).MayPull(d.store, queue) }
+	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.Panda.URL, Transforms: d.cfg.Panda.Transforms, Lease: d.cfg.Panda.Lease, Anonymous: d.cfg.Panda.Anonymous, Gate: d.store}
+	err := checkFolder("panda_transforms", d.cfg.Panda.Transforms)
 	if d.cfg.PandaOpen() {
 		warnPandaOpen(d.cfg, d.log)
 	}
@@ -46,16 +33,6 @@ func (d *Daemon) pandaConfig() (panda.Config, error) {
 		d.log.Warn("pilots of PanDA say that a job has failed up to two minutes after its end: such jobs count as lost", "panda_lease", d.cfg.Panda.Lease, "least", lastWord)
 	}
 	return c, err
-}
-
-// pandaAccess is who is let in, as the files say it now.
-func (d *Daemon) pandaAccess() (*panda.Access, error) {
-	access := &panda.Access{Anyone: d.cfg.PandaOpen(), Operator: api.Steers(d.callers.book)}
-	return access, errors.Join(
-		readCredentials("panda_tokens", d.cfg.Panda.Tokens, panda.ReadTokens, &access.Tokens),
-		readCredentials("panda_users", d.cfg.Panda.Users, panda.ReadUsers, &access.Users),
-		readCredentials("panda_issuers", d.cfg.Panda.Issuers, panda.ReadIssuers(d.log), &access.Issuers),
-	)
 }
 
 // openBy is which keys let everybody in, by panda_anonymous.

@@ -63,9 +63,10 @@ func TestPandaApart(t *testing.T) {
 	ca := ownca.New(t, "grid")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	d, _ := startDaemon(t, func(c *config.Config) {
-		c.Panda.Listen, c.Panda.Cert, c.Panda.Key, c.Panda.ClientCA = "127.0.0.1:0", cert, key, ca.PEM
-		c.Panda.Users = servetest.File(t, `"/DC=org/DC=grid/CN=Robot: (\w+)" $1`)
-		c.Panda.Tokens = servetest.File(t, "cern cern-token-0123456789")
+		tls := &c.Access.TLS
+		c.Panda.Listen, tls.Cert, tls.Key, tls.ClientCA = "127.0.0.1:0", cert, key, ca.PEM
+		tls.Roles = servetest.File(t, `"/DC=org/DC=grid/CN=Robot: (\w+)" pilot user:$1 origin:wlcg.pilot`)
+		c.Access.TokenFile = servetest.File(t, "cern-token-0123456789 cern pilot")
 		c.Site = servetest.File(t, "shares: [{name: A}]\nqueues: [{name: OPEN}, {name: ROBOTS, pilots: [user:pilots]}]\n")
 	})
 	if !strings.HasPrefix(d.PandaURL(), "https://127.0.0.1:") {
@@ -90,14 +91,14 @@ func TestPandaApart(t *testing.T) {
 			t.Errorf("%s with token %q: %d %s", c.path, c.token, status, body)
 		}
 	}
-	if status, _ := knock(t, http.DefaultClient, d.URL()+isAlive, "", "{}"); status != http.StatusNotFound {
+	if status, _ := knock(t, plain, d.URL()+isAlive, "", "{}"); status != http.StatusNotFound {
 		t.Errorf("PanDA's calls are beside the native ones too: %d", status)
 	}
 	if resp, err := plain.Get(d.PandaURL() + "/v1/queues"); err != nil || resp.StatusCode != http.StatusNotFound {
 		t.Errorf("the native API is on PanDA's listener: %v %v", resp, err)
 	}
-	if resp, err := http.Get(d.URL() + "/trf/runShell"); err != nil || resp.StatusCode != http.StatusOK {
-		t.Errorf("scripts for who does not know the certificate: %v %v", resp, err)
+	if resp, err := shown.Get(d.URL() + "/v1/status"); err != nil || resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a line with an origin is good for the native API: %v %v", resp, err)
 	}
 	if resp, err := plain.Get(d.PandaURL() + "/trf/runShell"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("runShell needs a credential: %v %v", resp, err)
@@ -115,10 +116,10 @@ func TestPandaOpenWarning(t *testing.T) {
 		{func(c *config.Config) { c.Panda.Listen, c.Panda.Anonymous = "0.0.0.0:0", true }, "panda_anonymous\" panda_listen=0.0.0.0:0"},
 		{func(c *config.Config) { c.Listen, c.Access.Insecure = "0.0.0.0:0", true }, "insecure, and no credentials\" listen=0.0.0.0:0"},
 		{func(c *config.Config) {
-			c.Listen, c.Access.Insecure, c.Panda.Tokens = "0.0.0.0:0", true, servetest.File(t, "cern cern-token-0123456789")
+			c.Listen, c.Access.Insecure, c.Access.TokenFile = "0.0.0.0:0", true, servetest.File(t, "cern-token-0123456789")
 		}, ""},
 		{func(c *config.Config) {
-			c.Panda.Listen, c.Panda.Issuers = "0.0.0.0:0", servetest.File(t, "https://iam.example.org/ divvy atlas")
+			c.Panda.Listen, c.Access.Issuers = "0.0.0.0:0", servetest.File(t, "https://iam.example.org/ divvy sub=ann pilot")
 		}, ""},
 		{func(c *config.Config) { c.Panda.Lease = 179 * time.Second }, "such jobs count as lost\" panda_lease=2m59s least=3m0s"},
 		{func(c *config.Config) { c.Panda.Lease = 3 * time.Minute }, ""},
@@ -143,16 +144,7 @@ func TestPandaOpenWarning(t *testing.T) {
 // What is wrong with the files is said at the start, with the key that names them.
 func TestPandaFiles(t *testing.T) {
 	t.Parallel()
-	cert, key := ownca.New(t, "grid").Issue(t, time.Now().Add(time.Hour), ownca.Person("Robot: pilots")...)
 	for want, change := range map[string]func(*config.Config){
-		"panda_tokens: open /nonexistent":                     func(c *config.Config) { c.Panda.Tokens = "/nonexistent" },
-		":1: a token has at least 16":                         func(c *config.Config) { c.Panda.Tokens = servetest.File(t, "cern short") },
-		"panda_users: ":                                       func(c *config.Config) { c.Panda.Users = servetest.File(t, "") },
-		":2: issuer \"http://iam.example\" is not an address": func(c *config.Config) { c.Panda.Issuers = servetest.File(t, "# ours\nhttp://iam.example divvy atlas") },
-		"panda_listen: certificate ":                          func(c *config.Config) { c.Panda.Listen, c.Panda.Cert, c.Panda.Key = "127.0.0.1:0", cert, cert },
-		"panda_listen: client CAs: stat /nonexistent: no such file": func(c *config.Config) {
-			c.Panda.Listen, c.Panda.Cert, c.Panda.Key, c.Panda.ClientCA = "127.0.0.1:0", cert, key, "/nonexistent"
-		},
 		"panda_transforms: stat /nonexistent": func(c *config.Config) { c.Panda.Transforms = "/nonexistent" },
 		"is not a folder":                     func(c *config.Config) { c.Panda.Transforms = servetest.File(t, "") },
 		"panda_listen: listen tcp":            func(c *config.Config) { c.Panda.Listen = "192.0.2.1:1" },
@@ -171,7 +163,7 @@ func TestPandaFiles(t *testing.T) {
 func TestPandaLogsNoSecrets(t *testing.T) {
 	t.Parallel()
 	cfg := servetest.Config(t, nil)
-	cfg.Panda.Tokens, cfg.Panda.Issuers = servetest.File(t, "cern cern-token-0123456789"), servetest.File(t, "http://127.0.0.1:1/ divvy atlas")
+	cfg.Access.TokenFile, cfg.Access.Issuers = servetest.File(t, "cern-token-0123456789 cern operator"), servetest.File(t, "http://127.0.0.1:1/ divvy sub=ann pilot")
 	var log servetest.Said
 	d := New(cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err := d.Start(t.Context()); err != nil {

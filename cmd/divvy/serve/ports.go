@@ -22,16 +22,17 @@ type ports struct {
 // openPorts takes the ports before anything runs: a port in use is the first thing to be said, and whoever connects
 // during a long migration waits for its end.
 func (d *Daemon) openPorts(context.Context) (err error) {
-	c, tls, panda := d.cfg, d.cfg.Access.TLS, d.cfg.Panda
-	d.ports.api, err = d.life.listen("listen", c.Listen, keys.TLSFiles{Name: "the HTTP API", Cert: tls.Cert, Key: tls.Key, ClientCA: tls.ClientCA, Log: d.log})
+	c, tls := d.cfg, d.cfg.Access.TLS
+	files := keys.TLSFiles{Name: "the HTTP API", Cert: tls.Cert, Key: tls.Key, ClientCA: tls.ClientCA, Log: d.log}
+	d.ports.api, err = d.life.listen("listen", c.Listen, files)
 	if taken := (*net.OpError)(nil); errors.As(err, &taken) {
 		return fail.Hintf(taken, "Is another daemon running? Use --listen 127.0.0.1:0 for any free port.")
 	} else if err != nil {
 		return err
 	}
-	if panda.Listen != "" {
-		d.ports.panda, err = d.life.listen("panda_listen", panda.Listen,
-			keys.TLSFiles{Name: "PanDA's API", Cert: panda.Cert, Key: panda.Key, ClientCA: panda.ClientCA, Log: d.log})
+	if c.Panda.Listen != "" {
+		files.Name = "PanDA's API"
+		d.ports.panda, err = d.life.listen("panda_listen", c.Panda.Listen, files)
 	}
 	if err == nil && c.Pprof != "" {
 		d.ports.pprof, err = d.life.listen("pprof", c.Pprof, keys.TLSFiles{})

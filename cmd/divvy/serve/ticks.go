@@ -56,7 +56,7 @@ func (d *Daemon) loops() []loops.Loop {
 	ls := d.dispatcherLoops()
 	ls = append(ls, []loops.Loop{
 		{Name: "heartbeat", Every: link.BeatEvery, Bound: 10 * time.Second, Step: d.company.member.Heartbeat},
-		{Name: "tokens", Every: access.RefreshEvery, Wake: d.news.On("tokens"), Step: d.callers.book.Refresh},
+		{Name: "tokens", Every: access.RefreshEvery, Wake: d.news.On("tokens"), Step: d.callers.refresh},
 		{Name: "token-use", Every: time.Minute, Step: d.callers.book.MarkUsed},
 		{Name: "purge-audit", Every: time.Minute, Drain: true, Step: func(ctx context.Context) (int, error) { return d.callers.tokens.PurgeAudit(ctx, d.cfg.Keep.Audit) }},
 		{Name: "purge-sandboxes", Every: time.Minute, Drain: true, Step: d.sandboxes.Purge},

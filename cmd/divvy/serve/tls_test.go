@@ -101,12 +101,14 @@ func TestFilesOfCredentials(t *testing.T) {
 	ca := ownca.New(t, "ca")
 	cert, key := ca.Issue(t, time.Now().Add(time.Hour), ownca.Person("host")...)
 	for want, change := range map[string]func(*config.Config){
-		"listen: certificate ":         func(c *config.Config) { c.Access.TLS.Cert, c.Access.TLS.Key = cert, cert },
-		"tls_ca: stat /nonexistent":    func(c *config.Config) { c.Access.TLS.CA = "/nonexistent" },
-		":2: role is \"boss\"":         func(c *config.Config) { c.Access.TLS.Roles = servetest.File(t, "# ours\n\"/CN=x\" boss") },
-		"tls_roles: open /nonexistent": func(c *config.Config) { c.Access.TLS.Roles = "/nonexistent" },
-		":1: expected an issuer":       func(c *config.Config) { c.Access.Issuers = servetest.File(t, "https://iam.example.org/ divvy") },
-		"listen: client CAs: ":         func(c *config.Config) { c.Access.TLS.Cert, c.Access.TLS.Key, c.Access.TLS.ClientCA = cert, key, key },
+		"listen: certificate ":          func(c *config.Config) { c.Access.TLS.Cert, c.Access.TLS.Key = cert, cert },
+		"tls_ca: stat /nonexistent":     func(c *config.Config) { c.Access.TLS.CA = "/nonexistent" },
+		":2: role is \"boss\"":          func(c *config.Config) { c.Access.TLS.Roles = servetest.File(t, "# ours\n\"/CN=x\" boss") },
+		"token_file: open /nonexistent": func(c *config.Config) { c.Access.TokenFile = "/nonexistent" },
+		"token_file: ":                  func(c *config.Config) { c.Access.TokenFile = servetest.File(t, "short") },
+		"tls_roles: open /nonexistent":  func(c *config.Config) { c.Access.TLS.Roles = "/nonexistent" },
+		":1: expected an issuer":        func(c *config.Config) { c.Access.Issuers = servetest.File(t, "https://iam.example.org/ divvy") },
+		"listen: client CAs: ":          func(c *config.Config) { c.Access.TLS.Cert, c.Access.TLS.Key, c.Access.TLS.ClientCA = cert, key, key },
 	} {
 		cfg := config.Defaults()
 		cfg.Database.DSN, cfg.Listen = pgtest.DSN(t), "127.0.0.1:0"
@@ -130,11 +132,10 @@ func TestNothingOpenByDefault(t *testing.T) {
 			"native, told":                   {func(c *config.Config) { c.Listen, c.Access.Insecure = addr, true }, true},
 			"native, tokens":                 {func(c *config.Config) { c.Listen, c.Access.RequireToken = addr, true }, true},
 			"native, issuers":                {func(c *config.Config) { c.Listen, c.Access.Issuers = addr, "f" }, true},
-			"native, open by PanDA's tokens": {func(c *config.Config) { c.Listen, c.Panda.Tokens = addr, "f" }, false},
 			"PanDA":                          {func(c *config.Config) { c.Panda.Listen = addr }, false},
 			"PanDA, told for the native one": {func(c *config.Config) { c.Panda.Listen, c.Access.Insecure = addr, true }, false},
 			"PanDA, told":                    {func(c *config.Config) { c.Panda.Listen, c.Panda.Anonymous = addr, true }, true},
-			"PanDA, tokens":                  {func(c *config.Config) { c.Panda.Listen, c.Panda.Tokens = addr, "f" }, true},
+			"PanDA, tokens":                  {func(c *config.Config) { c.Panda.Listen, c.Access.TokenFile = addr, "f" }, true},
 			"profiles":                       {func(c *config.Config) { c.Pprof = addr }, false},
 			"profiles, told":                 {func(c *config.Config) { c.Pprof, c.Access.Insecure = addr, true }, false},
 		} {
