@@ -33,7 +33,7 @@ var offenders = map[string]int{
 	"files api":                     50,
 	"files api/panda":               46,
 	"files generator":               55,
-	"lines api":                     5773,
+	"lines api":                     5642,
 	"lines api/panda":               6247,
 	"lines generator":               7185,
 	"methods api.server":            91,
