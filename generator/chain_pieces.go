@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -86,7 +87,7 @@ func readInputRuns(ctx context.Context, tx pgx.Tx, p *part, pieces []int64) ([]i
 		}
 		ids, lows, highs = append(ids, p.ID), append(lows, low), append(highs, high)
 	}
-	rows, err := tx.Query(ctx, query["read_input_runs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": runInputs})
+	rows, err := tx.Query(ctx, query["read_input_runs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": split.RunInputs})
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func TestPiecesCoverTheInput(t *testing.T) {
 func (w *world) drawCoverage(t *rapid.T) *coverage {
 	c := &coverage{world: w, want: map[string]int64{}, says: map[string]bool{}}
 	c.fleet = &fleet{db: w}
-	written := split(func(s *spec.Spec) {
+	written := splitting(func(s *spec.Spec) {
 		s.MaxAttempts = rapid.IntRange(1, 4).Draw(t, "attempts")
 		s.Scout = max(0, rapid.IntRange(-3, 4).Draw(t, "scouts"))
 	})

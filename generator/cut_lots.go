@@ -9,18 +9,19 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // lotCut is what a batch takes of a lot.
 type lotCut struct {
-	*lot
+	*split.Lot
 	ns   []int64 // pieces by size, at most
 	most int64   // all together
 }
 
 // allotLots spreads what is left of a batch over the lots of a task, and then over jobs that try again. Scouts come from all lots.
-func allotLots(t sourceTask, lots []*lot, wants map[rung]int64, batch int64) part {
+func allotLots(t sourceTask, lots []*split.Lot, wants map[rung]int64, batch int64) part {
 	p := part{sourceTask: t, after: t.RetryAfter}
 	left := t.NJobs - t.NGenerated
 	again := left - min(left, t.NPieces-t.NSplit)
@@ -28,15 +29,15 @@ func allotLots(t sourceTask, lots []*lot, wants map[rung]int64, batch int64) par
 	fresh := min(left-again, batch)
 	open := int64(0)
 	for _, l := range lots {
-		if !l.over() {
+		if !l.Over() {
 			open++
 		}
 	}
 	for _, l := range lots {
-		if l.over() {
+		if l.Over() {
 			continue
 		}
-		c := lotCut{lot: l, most: min(fresh, batch, l.PiecesLeft)}
+		c := lotCut{Lot: l, most: min(fresh, batch, l.PiecesLeft)}
 		if t.Scouting {
 			c.most = min(c.most, spec.Ceil(fresh, open))
 		}
@@ -67,7 +68,7 @@ type lotCutter struct {
 	share  shares.ShareID
 	queues []shares.Queue
 	spec   *spec.Spec
-	shapes map[room]int32 // of pieces that do not keep to a size
+	shapes map[split.Room]int32 // of pieces that do not keep to a size
 }
 
 // lotCutter is nil where nothing of a batch comes from lots.
@@ -102,14 +103,14 @@ func (c *lotCutter) cutLots(ctx context.Context, p *part) (jobs []intake.NewJob,
 
 // cut takes pieces off one lot; index is that of the first.
 func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]intake.NewJob, error) {
-	plan, err := planLot(ctx, c.tx, l.lot, c.spec, c.queues)
+	plan, err := planLot(ctx, c.tx, l.Lot, c.spec, c.queues)
 	if err != nil {
 		return nil, err
 	}
-	c.shapes = map[room]int32{}
-	rest := l.rest(c.spec.Events != nil)
-	each := min(rest.inputs/max(l.PiecesLeft, 1)+1, spec.MaxPerJob)
-	pieces, err := c.pieces(ctx, l, &plan, each*l.most*3/2+runInputs)
+	c.shapes = map[split.Room]int32{}
+	rest := l.Rest(c.spec.Events != nil)
+	each := min(rest.Inputs/max(l.PiecesLeft, 1)+1, spec.MaxPerJob)
+	pieces, err := c.pieces(ctx, l, &plan, each*l.most*3/2+split.RunInputs)
 	if err == nil && len(pieces) == 0 { // a piece may take as many as this
 		pieces, err = c.pieces(ctx, l, &plan, spec.MaxPerJob+1)
 	}
@@ -119,14 +120,14 @@ func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]
 	jobs := make([]intake.NewJob, len(pieces))
 	for i, pc := range pieces {
 		j := p.job(c.share, index+int64(i))
-		j.Inputs, j.FirstEvent, j.Events = pc.inputs, pc.firstEvent, pc.nEvents
+		j.Inputs, j.FirstEvent, j.Events = pc.Inputs, pc.FirstEvent, pc.NEvents
 		if j.Shape, err = c.shape(ctx, &plan, pc); err != nil {
 			return nil, err
 		}
 		jobs[i] = j
-		l.CutBytes, l.CutEvents = l.CutBytes+pc.ended.bytes, l.CutEvents+pc.ended.events
+		l.CutBytes, l.CutEvents = l.CutBytes+pc.Ended.Bytes, l.CutEvents+pc.Ended.Events
 	}
-	l.estimate(c.spec, &plan)
+	l.Estimate(c.spec, &plan)
 	return jobs, nil
 }
 
@@ -134,55 +135,55 @@ func (c *lotCutter) cut(ctx context.Context, l lotCut, p *part, index int64) ([]
 const mostInputs = 100_000
 
 // pieces cuts what the next inputs make, up to what is wanted of each size in turn, and moves the cursor.
-func (c *lotCutter) pieces(ctx context.Context, l lotCut, p *plan, inputs int64) (pieces []piece, err error) {
-	k := cutter{at: cursor{l.Cut, l.Skip}, n: l.N, shared: p.shared, model: p.model, rooms: p.scratches(), plain: c.spec.Events != nil}
-	if !k.plain {
-		runs, err := readLot(ctx, c.tx, l.lot, min(inputs, mostInputs))
+func (c *lotCutter) pieces(ctx context.Context, l lotCut, p *split.Plan, inputs int64) (pieces []split.Piece, err error) {
+	k := split.Cutter{At: split.Cursor{Position: l.Cut, Skip: l.Skip}, N: l.N, Shared: p.Shared, Model: p.Model, Rooms: p.Scratches(), Plain: c.spec.Events != nil}
+	if !k.Plain {
+		runs, err := readLot(ctx, c.tx, l.Lot, min(inputs, mostInputs))
 		if err != nil {
 			return nil, err
 		}
-		k.load(runs)
+		k.Load(runs)
 	}
-	ns := make([]int64, len(p.sizes)) // a site that changed meanwhile may have made more sizes, or fewer
+	ns := make([]int64, len(p.Sizes)) // a site that changed meanwhile may have made more sizes, or fewer
 	for i, n := range l.ns {
 		ns[min(i, len(ns)-1)] += n
 	}
 	for more := true; more && int64(len(pieces)) < l.most; {
 		more = false
-		for i, s := range p.sizes {
+		for i, s := range p.Sizes {
 			if ns[i] == 0 || int64(len(pieces)) == l.most {
 				continue
 			}
-			pc, ok := k.next(s)
+			pc, ok := k.Next(s)
 			if !ok {
 				break
 			}
-			more, pc.size = true, i
+			more, pc.Size = true, i
 			ns[i]--
 			pieces = append(pieces, pc)
 		}
 	}
-	l.Cut, l.Skip = k.at.position, k.at.skip
+	l.Cut, l.Skip = k.At.Position, k.At.Skip
 	return pieces, nil
 }
 
 // readLot reads so many inputs of a lot from its cursor on.
-func readLot(ctx context.Context, tx pgx.Tx, l *lot, n int64) ([]inputRun, error) {
-	first := int64(l.Number) << lotShift
+func readLot(ctx context.Context, tx pgx.Tx, l *split.Lot, n int64) ([]split.Run, error) {
+	first := int64(l.Number) << split.LotShift
 	at := span{first + l.Cut, first + min(l.Cut+n, l.N)}
-	rows, err := tx.Query(ctx, query["read_lot"], pgx.StrictNamedArgs{"task": l.TaskID, "first": first, "low": at.low, "high": at.high, "run": runInputs})
+	rows, err := tx.Query(ctx, query["read_lot"], pgx.StrictNamedArgs{"task": l.TaskID, "first": first, "low": at.low, "high": at.high, "run": split.RunInputs})
 	if err != nil {
 		return nil, err
 	}
-	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r inputRun, err error) {
-		err = row.Scan(&r.task, &r.position, &r.names, &r.sizes, &r.events)
-		low, high := at.within(r.position, int64(len(r.names)))
-		r.position, r.names = r.position+low, r.names[low:high]
-		if r.sizes != nil {
-			r.sizes = r.sizes[low:high]
+	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r split.Run, err error) {
+		err = row.Scan(&r.Task, &r.Position, &r.Names, &r.Sizes, &r.Events)
+		low, high := at.within(r.Position, int64(len(r.Names)))
+		r.Position, r.Names = r.Position+low, r.Names[low:high]
+		if r.Sizes != nil {
+			r.Sizes = r.Sizes[low:high]
 		}
-		if r.events != nil {
-			r.events = r.events[low:high]
+		if r.Events != nil {
+			r.Events = r.Events[low:high]
 		}
 		return r, err
 	})
@@ -190,16 +191,16 @@ func readLot(ctx context.Context, tx pgx.Tx, l *lot, n int64) ([]inputRun, error
 }
 
 // shape of a piece: that of its size, or one of its own where it needs more.
-func (c *lotCutter) shape(ctx context.Context, p *plan, pc piece) (int32, error) {
-	s := p.sizes[pc.size]
-	own := p.of(pc.weight)
-	if own.WalltimeS <= s.need.walltime && own.DiskMB <= s.need.scratch {
-		return s.shape, nil
+func (c *lotCutter) shape(ctx context.Context, p *split.Plan, pc split.Piece) (int32, error) {
+	s := p.Sizes[pc.Size]
+	own := p.NeedOf(pc.Weight)
+	if own.WalltimeS <= s.Need.Walltime && own.DiskMB <= s.Need.Scratch {
+		return s.Shape, nil
 	}
-	if s.fits(p.model, pc.weight) && (s.walltime > 0 || s.scratch > 0) {
-		return s.shape, nil
+	if s.Fits(p.Model, pc.Weight) && (s.Walltime > 0 || s.Scratch > 0) {
+		return s.Shape, nil
 	}
-	at := room{own.WalltimeS, own.DiskMB}
+	at := split.Room{Walltime: own.WalltimeS, Scratch: own.DiskMB}
 	shape, known := c.shapes[at]
 	if known {
 		return shape, nil
@@ -211,11 +212,11 @@ func (c *lotCutter) shape(ctx context.Context, p *plan, pc piece) (int32, error)
 
 // advanceLots books a batch on the lots that it was cut from.
 func advanceLots(ctx context.Context, tx pgx.Tx, plan []part) error {
-	var lots []*lot
+	var lots []*split.Lot
 	var tasks, more []int64
 	for _, p := range plan {
 		for _, c := range p.cuts {
-			lots = append(lots, c.lot)
+			lots = append(lots, c.Lot)
 		}
 		if p.more != 0 {
 			tasks, more = append(tasks, p.ID), append(more, p.more)
@@ -234,17 +235,17 @@ func advanceLots(ctx context.Context, tx pgx.Tx, plan []part) error {
 }
 
 // planLot is how the lot is cut, with the shapes of its sizes.
-func planLot(ctx context.Context, tx pgx.Tx, l *lot, s *spec.Spec, queues []shares.Queue) (plan, error) {
-	p := planOf(s, l, queues)
+func planLot(ctx context.Context, tx pgx.Tx, l *split.Lot, s *spec.Spec, queues []shares.Queue) (split.Plan, error) {
+	p := split.NewPlan(s, l, queues)
 	each := float64(l.Bytes) / float64(max(l.Events, 1))
 	l.ShapeIDs = l.ShapeIDs[:0:0]
-	for i := range p.sizes {
-		need := p.requirements(p.sizes[i], each)
+	for i := range p.Sizes {
+		need := p.Requirements(p.Sizes[i], each)
 		shape, err := intake.Intern(ctx, tx, need)
 		if err != nil {
 			return p, err
 		}
-		p.sizes[i].shape, p.sizes[i].need = shape, room{need.WalltimeS, need.DiskMB}
+		p.Sizes[i].Shape, p.Sizes[i].Need = shape, split.Room{Walltime: need.WalltimeS, Scratch: need.DiskMB}
 		l.ShapeIDs = append(l.ShapeIDs, shape)
 	}
 	return p, nil

@@ -76,9 +76,9 @@ queues:
   - {name: small, slots: 100, walltime: 1h, disk_mb: 3000}
   - {name: large, slots: 100, walltime: 4h, disk_mb: 20000}
 `)
-	w.submit(t, split(func(s *spec.Spec) { s.Share, s.Count = "T", 5 }))
+	w.submit(t, splitting(func(s *spec.Spec) { s.Share, s.Count = "T", 5 }))
 	steps(t, w.Generate)
-	w.submit(t, split(func(s *spec.Spec) {
+	w.submit(t, splitting(func(s *spec.Spec) {
 		s.Inputs, s.Split = []spec.Input{{Name: "a", Size: 4e9, Events: 20_000}}, &spec.Split{By: "events", Fit: true, CPUPerEvent: 1, Efficiency: 1, WorkMB: 500}
 	}))
 	d := w.dispatch(t, func(c *dispatcher.Config) { c.Timing.Making = time.Hour })

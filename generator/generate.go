@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -161,7 +162,7 @@ type part struct {
 }
 
 // allot spreads a batch over tasks in their order, within what each level wants.
-func allot(tasks []sourceTask, lots map[int64][]*lot, wants map[rung]int64, batch int64) []part {
+func allot(tasks []sourceTask, lots map[int64][]*split.Lot, wants map[rung]int64, batch int64) []part {
 	var plan []part
 	for _, t := range tasks {
 		if t.NLots > 0 {

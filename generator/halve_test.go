@@ -107,7 +107,7 @@ func TestWhatIsSplit(t *testing.T) {
 		"finishing": {change: func(s *spec.Spec) { s.Events = &spec.Events{Total: 9, PerJob: 9} }, verb: VerbFinish, want: "0 0+9 1/3 cancelled"},
 		"killed":    {change: func(s *spec.Spec) { s.Events = &spec.Events{Total: 9, PerJob: 9} }, verb: VerbKill, want: "0 0+9 1/3 cancelled"},
 	} {
-		task := w.submit(t, split(c.change))
+		task := w.submit(t, splitting(c.change))
 		steps(t, w.Generate)
 		f.lease(t, 1)
 		w.exec(t, "INSERT INTO judgements (job_id, attempt, note) SELECT job, attempt, 'rule r: split_smaller' FROM held")

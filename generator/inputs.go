@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -88,23 +89,23 @@ func (g *Generator) extend(ctx context.Context, c inputChunk) error {
 }
 
 // runs cuts a chunk into rows.
-func (c inputChunk) runs() (runs []inputRun) {
-	for i := 0; i < len(c.inputs); i += runInputs {
-		part := c.inputs[i:min(i+runInputs, len(c.inputs))]
-		r := inputRun{task: c.task, position: c.offset + int64(i), names: make([]string, len(part))}
+func (c inputChunk) runs() (runs []split.Run) {
+	for i := 0; i < len(c.inputs); i += split.RunInputs {
+		part := c.inputs[i:min(i+split.RunInputs, len(c.inputs))]
+		r := split.Run{Task: c.task, Position: c.offset + int64(i), Names: make([]string, len(part))}
 		for k, in := range part {
-			r.names[k] = in.Name
-			if in.Size > 0 && r.sizes == nil {
-				r.sizes = make([]int64, len(part))
+			r.Names[k] = in.Name
+			if in.Size > 0 && r.Sizes == nil {
+				r.Sizes = make([]int64, len(part))
 			}
-			if in.Events > 0 && r.events == nil {
-				r.events = make([]int64, len(part))
+			if in.Events > 0 && r.Events == nil {
+				r.Events = make([]int64, len(part))
 			}
-			if r.sizes != nil {
-				r.sizes[k] = in.Size
+			if r.Sizes != nil {
+				r.Sizes[k] = in.Size
 			}
-			if r.events != nil {
-				r.events[k] = in.Events
+			if r.Events != nil {
+				r.Events[k] = in.Events
 			}
 		}
 		runs = append(runs, r)
@@ -113,7 +114,7 @@ func (c inputChunk) runs() (runs []inputRun) {
 }
 
 func copyInputs(ctx context.Context, tx pgx.Tx, chunks []inputChunk) error {
-	var runs []inputRun
+	var runs []split.Run
 	for _, c := range chunks {
 		runs = append(runs, c.runs()...)
 	}
@@ -122,7 +123,7 @@ func copyInputs(ctx context.Context, tx pgx.Tx, chunks []inputChunk) error {
 	}
 	source := pgx.CopyFromSlice(len(runs), func(i int) ([]any, error) {
 		r := runs[i]
-		return []any{r.task, r.position, r.names, r.sizes, r.events}, nil
+		return []any{r.Task, r.Position, r.Names, r.Sizes, r.Events}, nil
 	})
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"inputs"}, []string{"task_id", "position", "names", "sizes", "events"}, source)
 	return err

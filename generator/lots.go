@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -16,7 +17,7 @@ import (
 const maxLots = 1000
 
 // readLots returns the lots of locked tasks.
-func readLots(ctx context.Context, tx pgx.Tx, tasks []int64) (map[int64][]*lot, error) {
+func readLots(ctx context.Context, tx pgx.Tx, tasks []int64) (map[int64][]*split.Lot, error) {
 	if len(tasks) == 0 {
 		return nil, nil
 	}
@@ -24,8 +25,8 @@ func readLots(ctx context.Context, tx pgx.Tx, tasks []int64) (map[int64][]*lot, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[lot])
-	lots := map[int64][]*lot{}
+	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[split.Lot])
+	lots := map[int64][]*split.Lot{}
 	for _, l := range all {
 		lots[l.TaskID] = append(lots[l.TaskID], l)
 	}
@@ -109,7 +110,7 @@ func (s *sorter) add(lot int32, locations string, n int64) int {
 	i := len(s.lots)
 	s.at[locations], s.next = i, max(s.next, lot+1)
 	s.lots, s.locations = append(s.lots, lot), append(s.locations, locations)
-	s.chunks = append(s.chunks, inputChunk{task: s.task, offset: int64(lot)<<lotShift + n})
+	s.chunks = append(s.chunks, inputChunk{task: s.task, offset: int64(lot)<<split.LotShift + n})
 	s.ns, s.bytes, s.events = append(s.ns, 0), append(s.bytes, 0), append(s.events, 0)
 	return i
 }
@@ -144,7 +145,7 @@ func openLots(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues [
 		if err != nil {
 			return 0, err
 		}
-		l.estimate(s, &p)
+		l.Estimate(s, &p)
 		pieces += l.PiecesLeft
 	}
 	if err := writeLots(ctx, tx, lots); err != nil {
@@ -158,7 +159,7 @@ func openLots(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues [
 }
 
 // writeLots writes down how far lots are cut, and what they are cut by.
-func writeLots(ctx context.Context, tx pgx.Tx, lots []*lot) error {
+func writeLots(ctx context.Context, tx pgx.Tx, lots []*split.Lot) error {
 	var tasks, cuts, bytes, events, skips, left []int64
 	var numbers []int32
 	var shapes []string

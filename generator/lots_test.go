@@ -29,7 +29,7 @@ func splitWorld(t *testing.T) *world {
 	return w
 }
 
-func split(change func(*spec.Spec)) spec.Spec {
+func splitting(change func(*spec.Spec)) spec.Spec {
 	s := spec.Spec{Name: "split", User: "alice", Share: "S", Command: []string{"true"}}
 	change(&s)
 	return s
@@ -83,7 +83,7 @@ func TestSplit(t *testing.T) {
 			s.Events, s.Split = &spec.Events{Total: 20_000}, &spec.Split{Fit: true, PerQueue: true, CPUPerEvent: 1, Efficiency: 1}
 		}, "- 0+14400 14400s; - 14400+3600 3600s; - 18000+2000 14400s"},
 	} {
-		task := w.submit(t, split(c.change))
+		task := w.submit(t, splitting(c.change))
 		if task.State != "ready" || task.Pieces == 0 {
 			t.Errorf("%s: submitted as %+v", name, task)
 		}
@@ -116,7 +116,7 @@ func eventful(events ...int64) (inputs []spec.Input) {
 // Inputs with locations fall into lots, however they come, and each lot has its shape.
 func TestLotsByLocation(t *testing.T) {
 	w := splitWorld(t)
-	task := w.submit(t, split(func(s *spec.Spec) { s.InputsStreamed, s.PerJob, s.Locality = true, 2, "required" }))
+	task := w.submit(t, splitting(func(s *spec.Spec) { s.InputsStreamed, s.PerJob, s.Locality = true, 2, "required" }))
 	next := int64(0)
 	for _, body := range []string{"\"a\"\n\"b\"", `{"name": "c"}`,
 		`{"name": "d", "locations": ["EOS"]}` + "\n" + `{"name": "e", "locations": ["TAPE", "EOS"], "size": 5}` + "\n\"f\"",

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -101,7 +102,7 @@ func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, query["read_inputs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": runInputs})
+	rows, err := tx.Query(ctx, query["read_inputs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": split.RunInputs})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -42,9 +43,9 @@ type scoutRun struct {
 	OutputBytes float64
 }
 
-// scoutedBy is what they come to; split is nil where jobs are not sized by events. As walltime is planned by CPU time, a scout that took
+// scoutedBy is what they come to; way is nil where jobs are not sized by events. As walltime is planned by CPU time, a scout that took
 // longer than its CPU time explains counts as if it had computed all the while.
-func scoutedBy(runs []scoutRun, split *spec.Split) Scouted {
+func scoutedBy(runs []scoutRun, way *spec.Split) Scouted {
 	s := Scouted{Finished: len(runs)}
 	if len(runs) == 0 {
 		return s
@@ -52,12 +53,12 @@ func scoutedBy(runs []scoutRun, split *spec.Split) Scouted {
 	of := func(p float64, figure func(scoutRun) float64) float64 { return percentile(runs, p, figure) }
 	perEvent := func(r scoutRun) float64 {
 		spent := r.CPUS
-		if split != nil {
-			spent = max(spent, (r.WallS-float64(split.BaseWalltime))*r.Power*cmp.Or(split.Efficiency, spec.Efficiency))
+		if way != nil {
+			spent = max(spent, (r.WallS-float64(way.BaseWalltime))*r.Power*cmp.Or(way.Efficiency, spec.Efficiency))
 		}
 		return spent / float64(r.Events)
 	}
-	output := func(r scoutRun) float64 { return r.OutputBytes / megabyte / float64(r.Events) }
+	output := func(r scoutRun) float64 { return r.OutputBytes / split.Megabyte / float64(r.Events) }
 	wall := func(r scoutRun) float64 { return math.Ceil(r.WallS) }
 	s.CPUPerEvent, s.OutputPerEvent = of(0.95, perEvent), of(0.95, output)
 	s.MemoryMB = int64(of(0.75, func(r scoutRun) float64 { return float64(r.MemoryMB) }))
@@ -81,7 +82,7 @@ func resized(s spec.Spec, m *Scouted) spec.Spec {
 		return s
 	}
 	if m.MemoryMB > 0 {
-		s.Requirements.MemoryMB = roundedUp(memoryMargin * float64(m.MemoryMB))
+		s.Requirements.MemoryMB = split.RoundedUp(memoryMargin * float64(m.MemoryMB))
 	}
 	switch {
 	case s.Split != nil:
@@ -90,7 +91,7 @@ func resized(s spec.Spec, m *Scouted) spec.Spec {
 		split.OutputPerEvent = cmp.Or(m.OutputPerEvent, split.OutputPerEvent)
 		s.Split = &split
 	case m.Walltime > 0:
-		s.Requirements.Walltime = spec.Walltime(roundedUp(max(walltimeMargin*float64(m.Walltime), float64(m.Longest))))
+		s.Requirements.Walltime = spec.Walltime(split.RoundedUp(max(walltimeMargin*float64(m.Walltime), float64(m.Longest))))
 	}
 	return s
 }
@@ -246,7 +247,7 @@ func replan(ctx context.Context, tx pgx.Tx, s *spec.Spec, task int64, queues []s
 			return 0, err
 		}
 		left := l.PiecesLeft
-		l.estimate(s, &p)
+		l.Estimate(s, &p)
 		more += l.PiecesLeft - left
 	}
 	return more, writeLots(ctx, tx, read[task])

@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/split"
 )
 
 // measured ends n running jobs as finished, with what they took; a job of one core of power 1 takes so many CPU seconds.
@@ -23,7 +24,7 @@ func (w *world) measured(t tb, n int, cpu float64, memoryMB int64) {
 func TestScouts(t *testing.T) {
 	w := splitWorld(t)
 	f := &fleet{db: w}
-	task := w.submit(t, split(func(s *spec.Spec) {
+	task := w.submit(t, splitting(func(s *spec.Spec) {
 		s.Scout, s.Events, s.Split = 3, &spec.Events{Total: 10_000}, &spec.Split{Fit: true, PerJob: 10, Efficiency: 1, BaseWalltime: 50}
 	}))
 	if n := steps(t, w.Generate); n != 3 || task.State != "ready" || task.Scouts != 3 {
@@ -78,7 +79,7 @@ func TestScoutsThatWait(t *testing.T) {
 	}
 	m := scoutedBy([]scoutRun{run}, &spec.Split{BaseWalltime: 50})
 	s := resized(spec.Spec{Split: &spec.Split{BaseWalltime: 50}}, &m)
-	if w := modelOf(s.Split, 4, 2).walltime(weight{events: 10}); math.Abs(w-250) > 0.01 {
+	if w := split.ModelOf(s.Split, 4, 2).Walltime(split.Weight{Events: 10}); math.Abs(w-250) > 0.01 {
 		t.Errorf("a job like the scout is given %v s", w)
 	}
 }
@@ -87,8 +88,8 @@ func TestScoutsThatWait(t *testing.T) {
 func TestScoutsOfEqualJobs(t *testing.T) {
 	w := splitWorld(t)
 	f := &fleet{db: w}
-	many := w.submit(t, split(func(s *spec.Spec) { s.Count, s.Scout, s.Requirements.MemoryMB = 5, 2, 4000 }))
-	few := w.submit(t, split(func(s *spec.Spec) { s.Inputs, s.Scout = spec.Named("a", "b"), 9 }))
+	many := w.submit(t, splitting(func(s *spec.Spec) { s.Count, s.Scout, s.Requirements.MemoryMB = 5, 2, 4000 }))
+	few := w.submit(t, splitting(func(s *spec.Spec) { s.Inputs, s.Scout = spec.Named("a", "b"), 9 }))
 	if n := steps(t, w.Generate); n != 4 {
 		t.Fatalf("%d jobs", n)
 	}
@@ -111,7 +112,7 @@ func TestScoutsOfEqualJobs(t *testing.T) {
 func TestScoutFails(t *testing.T) {
 	w := splitWorld(t)
 	f := &fleet{db: w}
-	task := w.submit(t, split(func(s *spec.Spec) { s.Count, s.Scout, s.MaxAttempts = 5, 2, 1 }))
+	task := w.submit(t, splitting(func(s *spec.Spec) { s.Count, s.Scout, s.MaxAttempts = 5, 2, 1 }))
 	steps(t, w.Generate)
 	f.lease(t, 2)
 	w.settled(t, task.ID)
@@ -152,7 +153,7 @@ func TestScoutFails(t *testing.T) {
 // What a pilot says of sizes and CPU time may be more than a sum holds: the task goes on by what is left of it.
 func TestScoutsThatSayTooMuch(t *testing.T) {
 	w := splitWorld(t)
-	task := w.submit(t, split(func(s *spec.Spec) {
+	task := w.submit(t, splitting(func(s *spec.Spec) {
 		s.Scout, s.Events, s.Split = 2, &spec.Events{Total: 1000}, &spec.Split{Fit: true, PerJob: 10}
 	}))
 	steps(t, w.Generate)

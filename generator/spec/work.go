@@ -38,4 +38,5 @@ func (s *Spec) Work() Work {
 	}
 }
 
+// Ceil is a/b, rounded up.
 func Ceil(a, b int64) int64 { return a/b + min(a%b, 1) }
