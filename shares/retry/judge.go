@@ -10,7 +10,7 @@ import (
 // Policy is what a site says about attempts that did not finish. The zero Policy says nothing, and so does nil.
 type Policy struct {
 	Rules           []Rule    // in their order
-	QuarantineAfter int       `yaml:"quarantine_after" is:"..1000"` // attempts lost in a row, where the task does not say; 0 = never
+	QuarantineAfter int       `yaml:"quarantine_after" is:"..1000" doc:"a job lost so often in a row fails; 0 = never"` // attempts lost in a row, where the task does not say; 0 = never
 	BlackHole       BlackHole `yaml:"black_hole"`
 	Codes           Codes
 }

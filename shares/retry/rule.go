@@ -28,14 +28,14 @@ const (
 
 // Rule is one line of retry_rules.
 type Rule struct {
-	Name    string        `yaml:"name" is:"required word=rule"`
+	Name    string        `yaml:"name" is:"required word=rule" doc:"unique; shown by divvy job show and in divvy_attempts_judged_total"`
 	Match   Match         `yaml:"match" is:"required"`
 	Action  Action        `yaml:"action" is:"required" enum:"no_retry,limit,increase_memory,increase_walltime,split_smaller,avoid_queue,wait"`
-	Factor  float64       `yaml:"factor"`                // of increase_memory and increase_walltime, above 1
-	Times   int           `yaml:"times" is:"1..1000"`    // of limit
-	Backoff time.Duration `yaml:"backoff" is:"1s..720h"` // 0: that of the task
-	DryRun  bool          `yaml:"dry_run"`
-	Expires time.Time     `yaml:"expires"` // zero: never
+	Factor  float64       `yaml:"factor"`                                             // of increase_memory and increase_walltime, above 1
+	Times   int           `yaml:"times" is:"1..1000"`                                 // of limit
+	Backoff time.Duration `yaml:"backoff" is:"1s..720h" doc:"how long the job waits"` // 0: that of the task
+	DryRun  bool          `yaml:"dry_run" doc:"only says what it would do; the next rule is looked at"`
+	Expires time.Time     `yaml:"expires" doc:"the rule ends with this day or moment"` // zero: never
 }
 
 // Match is what an attempt must be like; what is not said matches all.

@@ -18,9 +18,9 @@ type Limit struct {
 	Share string `yaml:"share" is:"word=glob"`
 	Label string `yaml:"label" is:"word=glob"`
 
-	Tasks *int64        `yaml:"max_active_tasks" is:"..1000000000"`     // active at a time; nil = no bound
-	Ready *int64        `yaml:"max_ready_jobs" is:"..1000000000"`       // jobs made and not leased
-	Units *shares.Units `yaml:"max_held_units" is:"milli ..1000000000"` // held, ready jobs as if they were
+	Tasks *int64        `yaml:"max_active_tasks" is:"..1000000000" doc:"tasks ready, scouting or running"`           // active at a time; nil = no bound
+	Ready *int64        `yaml:"max_ready_jobs" is:"..1000000000" doc:"jobs made and not leased"`                     // jobs made and not leased
+	Units *shares.Units `yaml:"max_held_units" is:"milli ..1000000000" doc:"units held, ready jobs as if they were"` // held, ready jobs as if they were
 }
 
 // Whom says for whom the limit counts a task of that user, label and share; false: it does not concern the task. Of a share

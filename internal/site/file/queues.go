@@ -11,7 +11,7 @@ import (
 // queue is a queue as the file has it.
 type queue struct {
 	shares.Queue
-	Was    string       `yaml:"was" is:"word=queue" doc:"the name that it had before"`
+	Was    string       `yaml:"was" is:"word=queue"`
 	Pilots []string     `yaml:"pilots" is:"some most=100 word=pilots" hint:"leave it out for every pilot; divvy queue offline closes a queue"` // nil = every pilot
 	State  strict.Value `yaml:"state"`
 	at     strict.Value

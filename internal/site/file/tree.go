@@ -11,9 +11,9 @@ import (
 
 // share is a share as the file has it.
 type share struct {
-	Name     string  `yaml:"name" is:"required word=share" doc:"unique among its siblings; the path of names from the top is what rules and tasks use"`
-	Was      string  `yaml:"was" is:"word=path" doc:"path in the version in force: a rename or a move keeps id, work and history"`
-	Children []share `yaml:"children" is:"most=2000" doc:"shares below it; only shares without children hold jobs"`
+	Name     string  `yaml:"name" is:"required word=share" doc:"unique among siblings"`
+	Was      string  `yaml:"was" is:"word=path" doc:"path in the version in force: a rename or move keeps id, work and history"`
+	Children []share `yaml:"children" is:"most=2000" doc:"shares below; only leaves hold jobs"`
 	shares.Plan
 	at   strict.Value
 	path string

@@ -130,3 +130,24 @@ func TestAt(t *testing.T) {
 		t.Error("keys")
 	}
 }
+
+// What came as JSON is held against the same tags.
+func TestFaults(t *testing.T) {
+	w := 3.5
+	x := box{size: size{Width: 11}, Name: "A", Kind: "huge", Parts: []box{{Name: "b"}, {Name: "C"}, {}}, Weight: &w, Power: -1, Keep: -5,
+		Units: map[string]int{"B": 0}, Labels: map[string]string{"": "x"}}
+	var got []string
+	boxes().Faults(x, func(path, wrong, hint string) bool {
+		got = append(got, strings.TrimSpace(path+" "+wrong+" "+hint))
+		return true
+	})
+	want := []string{"width 11 is not in 1 … 10", `name "A" is not in lower case press no shift`, `kind "huge" is not known big, small`, "parts has more than 2 entries",
+		"weight 3.5 is not in 0 … 2.5 in kg", "power is negative: -1", "keep is negative: -5s", "labels has an empty key", `units "B" is not in lower case press no shift`, "units.B 0 is not in 1 … 4611686018427387904"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	n := 0
+	if boxes().Faults(x, func(string, string, string) bool { n++; return n < 3 }); n != 3 {
+		t.Errorf("%d faults, after three were enough", n)
+	}
+}

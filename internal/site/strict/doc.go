@@ -23,7 +23,10 @@
 //	                  milli: thousandths, seconds: a time in seconds, duration: in nanoseconds, whole: of whole seconds
 //	                  word=w, keys=w: texts, or keys of a mapping, are words of the decoder · some, most=n: entries of a list
 //	once              what the entries of a list are, no two of which have the same name
+//	doc               what it means, for lists of Keys in pages
 //	zero, hint        what to do about a zero; about a value out of range, or an empty list
+//
+// Faults goes by the same tags where a struct came as JSON.
 //
 // A type that is written in more than one way has a function (Reads). A struct with a method Start(Value) is told where it begins,
 // and sets there what holds where the file says nothing. Of lists and mappings the tags are about each entry.

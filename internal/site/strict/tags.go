@@ -27,7 +27,7 @@ type rule struct {
 	low, high              int64
 	lowF, highF            float64
 	enum                   []string
-	zero, hint             string
+	zero, hint, doc        string
 }
 
 var known sync.Map // reflect.Type → []*field
@@ -55,7 +55,7 @@ const noBound = 1 << 62
 
 // ruleOf reads the tags of a field.
 func ruleOf(tag reflect.StructTag) rule {
-	r := rule{high: noBound, highF: math.Inf(1), once: tag.Get("once"), zero: tag.Get("zero"), hint: tag.Get("hint")}
+	r := rule{high: noBound, highF: math.Inf(1), once: tag.Get("once"), zero: tag.Get("zero"), hint: tag.Get("hint"), doc: tag.Get("doc")}
 	for _, option := range strings.Split(tag.Get("enum"), ",") {
 		if option != "" {
 			r.enum = append(r.enum, option)
