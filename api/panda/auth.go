@@ -199,10 +199,10 @@ func refuse(w http.ResponseWriter, r *http.Request, why error) {
 	case strings.HasPrefix(r.URL.Path, "/api/"):
 		envelope{Message: why.Error(), Status: status}.write(w)
 	case errors.Is(why, errPage):
-		writeJSON(w, status, refusal{scRole, why.Error()})
+		writeJSON(w, status, declined(scRole, why.Error()))
 	case status == http.StatusServiceUnavailable:
-		writeJSON(w, status, refusal{scTimeOut, why.Error()})
+		writeJSON(w, status, declined(scTimeOut, why.Error()))
 	default:
-		writeJSON(w, http.StatusOK, refusal{scRole, why.Error()})
+		writeJSON(w, http.StatusOK, declined(scRole, why.Error()))
 	}
 }

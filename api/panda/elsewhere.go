@@ -49,5 +49,5 @@ func notThere(w http.ResponseWriter, r *http.Request) {
 	if instead := elsewhereOld[call]; instead != "" {
 		why = instead
 	}
-	writeJSON(w, http.StatusOK, refusal{scFailed, call + " is not served here; " + why})
+	writeJSON(w, http.StatusOK, declined(scFailed, call+" is not served here; "+why))
 }

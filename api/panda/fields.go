@@ -1,11 +1,8 @@
 package panda
 
 import (
-	"encoding/json"
 	"math"
 	"time"
-
-	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // field is one thing that pilots tell of a job. It is reported under its old name, which is that of PanDA's tables and
@@ -39,7 +36,6 @@ var fields = []field{
 // Bounds of what is kept, in bytes: of a text, of the end of a payload's output while it is debugged, of the pilot's log.
 // The dispatcher bounds the report as a whole.
 const (
-	maxField  = 1000
 	maxStdout = 8 << 10
 	maxTail   = 64 << 10
 )
@@ -85,45 +81,6 @@ func reportOf(a args, nameOf func(field) string) map[string]any {
 
 func oldName(f field) string { return f.old }
 func newName(f field) string { return f.new }
-
-// cut keeps the begin of a text, whole characters of it.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && s[most]&0xc0 == 0x80 {
-		most--
-	}
-	return s[:most]
-}
-
-// tail keeps its end.
-func tail(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	from := len(s) - most
-	for from < len(s) && s[from]&0xc0 == 0x80 {
-		from++
-	}
-	return s[from:]
-}
-
-// unwrap reads JSON that was sent as a string in JSON; what is none stays a string. nil for nothing.
-func unwrap(v any) any {
-	s, ok := v.(string)
-	if !ok {
-		return v
-	}
-	if s == "" {
-		return nil
-	}
-	var inner any
-	if strict.ManyValues([]byte(s), maxValues) || json.Unmarshal([]byte(s), &inner) != nil {
-		return s
-	}
-	return inner
-}
 
 // timeSaid is a time of the old API, seconds since 1970, in the words of reports.
 func timeSaid(seconds float64) string {

@@ -39,7 +39,7 @@ func (s *server) fileCalls() []endpoint {
 	if s.Sandboxes == nil {
 		return nil
 	}
-	return []endpoint{{http.MethodPost, "/file_server/validate_cache_file", params{"file_size": integer | needed, "checksum": integer | needed}, s.findFile}}
+	return []endpoint{byPost("/file_server/validate_cache_file", params{"file_size": integer | needed, "checksum": integer | needed}, s.findFile)}
 }
 
 // findFile tells a client what it need not upload again: the host that the client reached, and the name.

@@ -38,20 +38,20 @@ func (s *server) harvesterCalls() []endpoint {
 	}
 	id := text | needed
 	return []endpoint{
-		{http.MethodPost, "/harvester/heartbeat", params{"harvester_id": id, "data": anything}, s.heartbeat},
-		{http.MethodPost, "/harvester/update_workers", params{"harvester_id": id, "workers": list | needed}, s.updateWorkers},
-		{http.MethodPost, "/harvester/update_service_metrics", params{"harvester_id": id, "metrics": list | needed}, s.serviceMetrics},
-		{http.MethodPost, "/harvester/add_dialogs", params{"harvester_id": id, "dialogs": list | needed}, s.addDialogs},
-		{http.MethodGet, "/harvester/get_current_worker_id", params{"harvester_id": id}, s.currentWorkerID},
-		{http.MethodGet, "/harvester/get_worker_statistics", params{}, s.workerStatistics},
-		{http.MethodPost, "/harvester/report_worker_statistics", params{"harvester_id": id, "panda_queue": id,
-			"statistics": anything | needed}, s.reportWorkerStatistics},
-		{http.MethodPost, "/harvester/acquire_commands", params{"harvester_id": id, "n_commands": integer | needed, "timeout": number}, s.acquireCommands},
-		{http.MethodPost, "/harvester/acknowledge_commands", params{"command_ids": integers | needed, "timeout": number}, s.acknowledgeCommands},
-		{http.MethodPost, "/harvester/add_sweep_command", params{"panda_queue": id, "status_list": list | needed, "ce_list": list | needed,
-			"submission_host_list": list | needed}, s.addSweepCommand},
-		{http.MethodPost, "/harvester/add_target_slots", params{"panda_queue": id, "slots": integer | needed, "global_share": text,
-			"resource_type": text, "expiration_date": text, "mode": text}, s.addTargetSlots},
+		byPost("/harvester/heartbeat", params{"harvester_id": id, "data": anything}, s.heartbeat),
+		byPost("/harvester/update_workers", params{"harvester_id": id, "workers": list | needed}, s.updateWorkers),
+		byPost("/harvester/update_service_metrics", params{"harvester_id": id, "metrics": list | needed}, s.serviceMetrics),
+		byPost("/harvester/add_dialogs", params{"harvester_id": id, "dialogs": list | needed}, s.addDialogs),
+		byGet("/harvester/get_current_worker_id", params{"harvester_id": id}, s.currentWorkerID),
+		byGet("/harvester/get_worker_statistics", params{}, s.workerStatistics),
+		byPost("/harvester/report_worker_statistics", params{"harvester_id": id, "panda_queue": id,
+			"statistics": anything | needed}, s.reportWorkerStatistics),
+		byPost("/harvester/acquire_commands", params{"harvester_id": id, "n_commands": integer | needed, "timeout": number}, s.acquireCommands),
+		byPost("/harvester/acknowledge_commands", params{"command_ids": integers | needed, "timeout": number}, s.acknowledgeCommands),
+		byPost("/harvester/add_sweep_command", params{"panda_queue": id, "status_list": list | needed, "ce_list": list | needed,
+			"submission_host_list": list | needed}, s.addSweepCommand),
+		byPost("/harvester/add_target_slots", params{"panda_queue": id, "slots": integer | needed, "global_share": text,
+			"resource_type": text, "expiration_date": text, "mode": text}, s.addTargetSlots),
 	}
 }
 

@@ -1,14 +1,9 @@
 package panda
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
-
-	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
 // oldCall is a call that Harvesters up to 2025, and scripts of that time, make with a form: a call of the new API under
@@ -68,7 +63,7 @@ func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, a
 		a, err := decode(w, r)
 		var answer any
 		if err != nil {
-			answer = refusal{scFailed, err.Error()}
+			answer = declined(scFailed, err.Error())
 		} else {
 			answer = serve(r, a)
 		}
@@ -79,15 +74,6 @@ func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, a
 		}
 		writeJSON(w, http.StatusOK, answer)
 	})
-}
-
-// called reads the arguments and serves a call.
-func (e endpoint) called(r *http.Request, a args) envelope {
-	a, err := e.takes.read(a)
-	if err != nil {
-		return bad("%s", err)
-	}
-	return e.serve(r, a)
 }
 
 // renamed are the arguments that the call knows, under their new names.
@@ -104,43 +90,6 @@ func (c oldCall) renamed(a args) args {
 		}
 	}
 	return out
-}
-
-// words are those of a text with commas.
-func words(v any) any {
-	text, ok := toText(v)
-	if !ok {
-		return v
-	}
-	var all []any
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
-		all = append(all, w)
-	}
-	return all
-}
-
-// packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
-func packed(v any) any {
-	left := maxValues
-	return packedIn(v, &left)
-}
-
-// packedIn is packed for one of several arguments, which may have so many values left.
-func packedIn(v any, left *int) any {
-	text, ok := v.(string)
-	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) {
-		return v
-	}
-	if *left -= strict.Values([]byte(text), *left); *left <= 0 {
-		return v
-	}
-	var inner any
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	if d.Decode(&inner) != nil || d.More() {
-		return v
-	}
-	return inner
 }
 
 // pairOr answers whether it went well, with what came out or the reason: said where nothing comes out.
@@ -170,9 +119,9 @@ func flatAs(name string) func(envelope) any {
 	return func(e envelope) any {
 		switch {
 		case e.Message == databaseError:
-			return refusal{scTimeOut, e.Message}
+			return declined(scTimeOut, e.Message)
 		case !e.Success:
-			return refusal{scFailed, e.Message}
+			return declined(scFailed, e.Message)
 		case name == "":
 			return map[string]any{"StatusCode": scSuccess, "Returns": 0}
 		}

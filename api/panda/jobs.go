@@ -32,9 +32,6 @@ type Jobs interface {
 
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
-// either is the method of calls that PanDA's own programs make by GET and by POST.
-const either = "GET or POST"
-
 // jobCalls are those of users' scripts.
 func (s *server) jobCalls() []endpoint {
 	if s.Jobs == nil || s.Steering == nil {
@@ -42,13 +39,13 @@ func (s *server) jobCalls() []endpoint {
 	}
 	ids := params{"job_ids": integers | needed}
 	return append([]endpoint{
-		{http.MethodGet, "/job/get_status", params{"job_ids": integers | needed, "timeout": number}, s.jobStatus},
-		{either, "/job/get_description", ids, s.jobDescription},
-		{either, "/job/get_description_incl_archive", ids, s.jobDescription}, // nothing is archived elsewhere
-		{http.MethodGet, "/job/get_metadata_for_analysis_jobs", params{"task_id": integer | needed}, s.jobMetadata},
-		{http.MethodPost, "/job/kill", params{"job_ids": integers | needed, "code": integer, "use_email_as_id": boolean, "kill_options": list}, s.killJobs},
-		{http.MethodPost, "/job/reassign", ids, s.reassignJobs},
-		{http.MethodPost, "/job/set_command", params{"job_id": integer | needed, "command": text | needed}, s.setCommand},
+		byGet("/job/get_status", params{"job_ids": integers | needed, "timeout": number}, s.jobStatus),
+		byBoth("/job/get_description", ids, s.jobDescription),
+		byBoth("/job/get_description_incl_archive", ids, s.jobDescription), // nothing is archived elsewhere
+		byGet("/job/get_metadata_for_analysis_jobs", params{"task_id": integer | needed}, s.jobMetadata),
+		byPost("/job/kill", params{"job_ids": integers | needed, "code": integer, "use_email_as_id": boolean, "kill_options": list}, s.killJobs),
+		byPost("/job/reassign", ids, s.reassignJobs),
+		byPost("/job/set_command", params{"job_id": integer | needed, "command": text | needed}, s.setCommand),
 	}, refusals("job", jobRefusals)...)
 }
 

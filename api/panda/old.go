@@ -24,7 +24,7 @@ func (s *server) oldRoutes(r chi.Router) {
 		r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
 			a, err := decode(w, r)
 			if err != nil {
-				writeJSON(w, http.StatusOK, refusal{scFailed, err.Error()})
+				writeJSON(w, http.StatusOK, declined(scFailed, err.Error()))
 				return
 			}
 			status, answer := serve(r, a)
@@ -50,22 +50,22 @@ func (s *server) getJob(r *http.Request, a args) (int, any) {
 		task: a.integer("taskID"), user: a.text("prodUserID"), resource: a.text("resourceType"), node: a.text("node"),
 		worker: a.text("worker_id"), scheduler: a.text("schedulerID"), n: max(1, int(min(a.integer("nJobs"), maxJobs))), wait: s.Wait}
 	if q.queue == "" {
-		return http.StatusOK, refusal{scFailed, "siteName is missing: the name of a queue"}
+		return http.StatusOK, declined(scFailed, "siteName is missing: the name of a queue")
 	}
 	jobs, err := s.acquire(r, q)
 	var no forbidden
 	switch {
 	case errors.As(err, &no):
-		return http.StatusOK, refusal{scRole, no.Error()}
+		return http.StatusOK, declined(scRole, no.Error())
 	case errors.Is(err, dispatcher.ErrNoJobs):
-		return http.StatusOK, refusal{scNoJobs, oldNoJobs}
+		return http.StatusOK, declined(scNoJobs, oldNoJobs)
 	case none(err):
-		return http.StatusOK, refusal{scNoJobs, oldNoJobs + ": " + err.Error()}
+		return http.StatusOK, declined(scNoJobs, oldNoJobs+": "+err.Error())
 	case wrong(err):
-		return http.StatusOK, refusal{scFailed, err.Error()}
+		return http.StatusOK, declined(scFailed, err.Error())
 	case err != nil:
 		s.Log.Warn("getJob", "queue", q.queue, "error", err)
-		return http.StatusOK, refusal{scTimeOut, tryAgain}
+		return http.StatusOK, declined(scTimeOut, tryAgain)
 	case bulk && byHarvester(q.scheduler, q.worker):
 		return http.StatusOK, fetchedJobs(jobs)
 	case bulk:
@@ -91,19 +91,19 @@ func (s *server) updateJob(r *http.Request, a args) (int, any) {
 	u := fromOld(oldParams.lenient(a))
 	switch {
 	case u.job <= 0:
-		return http.StatusOK, refusal{scInvalid, "jobId is not the id of a job"}
+		return http.StatusOK, declined(scInvalid, "jobId is not the id of a job")
 	case !u.known():
-		return http.StatusOK, refusal{scInvalid, fmt.Sprintf("state %q is none of starting, running, transferring, holding, finished, failed", u.state)}
+		return http.StatusOK, declined(scInvalid, fmt.Sprintf("state %q is none of starting, running, transferring, holding, finished, failed", u.state))
 	}
 	kill, err := s.heed(r.Context(), u)
 	var no forbidden
 	switch {
 	case errors.As(err, &no):
-		return http.StatusOK, refusal{scRole, no.Error()}
+		return http.StatusOK, declined(scRole, no.Error())
 	case err != nil && u.final():
-		return http.StatusServiceUnavailable, refusal{scTimeOut, tryAgain}
+		return http.StatusServiceUnavailable, declined(scTimeOut, tryAgain)
 	case err != nil:
-		return http.StatusOK, refusal{scTimeOut, tryAgain}
+		return http.StatusOK, declined(scTimeOut, tryAgain)
 	case kill:
 		return http.StatusOK, heard{scSuccess, killed}
 	}
@@ -137,7 +137,7 @@ func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
 func (s *server) updateWorkerPilotStatus(r *http.Request, a args) (int, any) {
 	a = params{"status": text, "harvesterID": text, "workerID": text, "node_id": text}.lenient(a)
 	if !workerStatus(a.text("status")) {
-		return http.StatusOK, refusal{scInvalid, "status is neither started nor finished"}
+		return http.StatusOK, declined(scInvalid, "status is neither started nor finished")
 	}
 	s.noteWorker(r, a.text("workerID"), harvester.Said{Harvester: a.text("harvesterID"), Status: a.text("status"), Node: a.text("node_id")})
 	return http.StatusOK, heardOnly{}
@@ -157,16 +157,16 @@ func (s *server) getStatus(r *http.Request, a args) (int, any) {
 	for _, word := range strings.FieldsFunc(a.text("ids"), func(r rune) bool { return r == ',' || r == ' ' }) {
 		id, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
-			return http.StatusOK, refusal{scFailed, fmt.Sprintf("ids: %q is not the id of a job", word)}
+			return http.StatusOK, declined(scFailed, fmt.Sprintf("ids: %q is not the id of a job", word))
 		}
 		ids = append(ids, id)
 	}
 	if len(ids) > maxJobs {
-		return http.StatusOK, refusal{scFailed, fmt.Sprintf(tooMany, "ids", len(ids), maxJobs)}
+		return http.StatusOK, declined(scFailed, fmt.Sprintf(tooMany, "ids", len(ids), maxJobs))
 	}
 	stands, err := s.stands(r.Context(), ids)
 	if err != nil {
-		return http.StatusOK, refusal{scTimeOut, tryAgain}
+		return http.StatusOK, declined(scTimeOut, tryAgain)
 	}
 	var states, attempts []string
 	for _, j := range stands {

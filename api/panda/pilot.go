@@ -12,57 +12,28 @@ import (
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
-// endpoint is a call of the new API.
-type endpoint struct {
-	method string
-	path   string // below /api/v1
-	takes  params
-	serve  func(*http.Request, args) envelope
-}
-
-// handler reads the arguments and answers the envelope. A body that cannot be read is 500, all else that was dealt
-// with 200: callers know it so.
-func (e endpoint) handler() http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if e.method != either && r.Method != e.method {
-			bad("expecting %s, received %s", e.method, r.Method).write(w)
-			return
-		}
-		a, err := decode(w, r)
-		if err != nil {
-			envelope{Message: err.Error(), Status: http.StatusInternalServerError}.write(w)
-			return
-		}
-		if a, err = e.takes.read(a); err != nil {
-			bad("%s", err).write(w)
-			return
-		}
-		e.serve(r, a).write(w)
-	}
-}
-
 // pilotCalls are those that pilots make, and Harvester for them.
 func (s *server) pilotCalls() []endpoint {
 	return []endpoint{
-		{http.MethodPost, "/pilot/acquire_jobs", params{"site_name": text | needed, "timeout": number, "memory": number,
+		byPost("/pilot/acquire_jobs", params{"site_name": text | needed, "timeout": number, "memory": number,
 			"disk_space": number, "prod_source_label": text, "node": text, "computing_element": text, "prod_user_id": text,
 			"get_proxy_key": anything, "task_id": integer, "n_jobs": integer, "background": boolean, "resource_type": text,
 			"harvester_id": text, "worker_id": text, "scheduler_id": text, "job_type": text, "via_topic": anything,
-			"remaining_time": number, "target_architecture": anything}, s.acquireJobs},
-		{http.MethodPost, "/pilot/update_job", newParams, s.updateOne},
-		{http.MethodPost, "/pilot/update_jobs_bulk", params{"job_list": list | needed, "harvester_id": text}, s.updateBulk},
-		{http.MethodGet, "/pilot/get_job_status", params{"job_ids": integers | needed, "timeout": number}, s.getJobStatus},
-		{http.MethodPost, "/pilot/update_worker_status", params{"worker_id": text | needed, "harvester_id": text | needed,
-			"status": text | needed, "timeout": number, "node_id": text}, s.updateWorkerStatus},
-		{http.MethodPost, "/pilot/update_worker_node", params{"site": text | needed, "host_name": text | needed, "cpu_model": text | needed,
+			"remaining_time": number, "target_architecture": anything}, s.acquireJobs),
+		byPost("/pilot/update_job", newParams, s.updateOne),
+		byPost("/pilot/update_jobs_bulk", params{"job_list": list | needed, "harvester_id": text}, s.updateBulk),
+		byGet("/pilot/get_job_status", params{"job_ids": integers | needed, "timeout": number}, s.getJobStatus),
+		byPost("/pilot/update_worker_status", params{"worker_id": text | needed, "harvester_id": text | needed,
+			"status": text | needed, "timeout": number, "node_id": text}, s.updateWorkerStatus),
+		byPost("/pilot/update_worker_node", params{"site": text | needed, "host_name": text | needed, "cpu_model": text | needed,
 			"panda_queue": text, "n_logical_cpus": integer, "n_sockets": integer, "cores_per_socket": integer,
 			"threads_per_core": integer, "cpu_architecture": text, "cpu_architecture_level": text, "clock_speed": number,
-			"total_memory": number, "total_local_disk": number, "timeout": number}, s.updateWorkerNode},
-		{http.MethodPost, "/pilot/update_worker_node_gpu", params{"site": text | needed, "host_name": text | needed, "vendor": text | needed,
+			"total_memory": number, "total_local_disk": number, "timeout": number}, s.updateWorkerNode),
+		byPost("/pilot/update_worker_node_gpu", params{"site": text | needed, "host_name": text | needed, "vendor": text | needed,
 			"model": text | needed, "count": integer | needed, "vram": number, "architecture": text, "framework": text,
-			"framework_version": text, "driver_version": text, "timeout": number}, s.updateWorkerGPU},
-		{http.MethodPost, "/pilot/set_debug_mode", params{"job_id": integer | needed, "mode": text}, s.setDebugMode},
-		{http.MethodGet, "/metaconfig/get_resource_types", params{}, s.getResourceTypes},
+			"framework_version": text, "driver_version": text, "timeout": number}, s.updateWorkerGPU),
+		byPost("/pilot/set_debug_mode", params{"job_id": integer | needed, "mode": text}, s.setDebugMode),
+		byGet("/metaconfig/get_resource_types", params{}, s.getResourceTypes),
 	}
 }
 

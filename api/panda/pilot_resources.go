@@ -33,7 +33,7 @@ func (s *server) oldResourceTypes(r *http.Request, _ args) (int, any) {
 	if byPilot(r) {
 		text, err := json.Marshal(list)
 		if err != nil {
-			return http.StatusInternalServerError, refusal{scFailed, err.Error()}
+			return http.StatusInternalServerError, declined(scFailed, err.Error())
 		}
 		list = string(text)
 	}

@@ -58,6 +58,9 @@ type refusal struct {
 	ErrorDialog string `json:"errorDialog"`
 }
 
+// declined is a refusal.
+func declined(code int, why string) refusal { return refusal{code, why} }
+
 // writeJSON answers with v. Pilots read no chunks and no compressed answers: the length is said.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	var b bytes.Buffer

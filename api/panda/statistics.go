@@ -28,12 +28,12 @@ func (s *server) statisticsCalls() []endpoint {
 	}
 	window := params{"time_window": integer}
 	return []endpoint{
-		{http.MethodGet, "/statistics/job_stats_by_cloud", params{"type": text}, s.statsByCloud},
-		{http.MethodGet, "/statistics/production_job_stats_by_cloud_and_processing_type", params{}, s.statsByProcessingType},
-		{http.MethodGet, "/statistics/active_job_stats_by_site", params{}, s.activeBySite},
-		{http.MethodGet, "/statistics/active_job_detailed_stats_by_site", params{}, s.activeDetailed},
-		{http.MethodGet, "/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(false)},
-		{http.MethodGet, "/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(true)},
+		byGet("/statistics/job_stats_by_cloud", params{"type": text}, s.statsByCloud),
+		byGet("/statistics/production_job_stats_by_cloud_and_processing_type", params{}, s.statsByProcessingType),
+		byGet("/statistics/active_job_stats_by_site", params{}, s.activeBySite),
+		byGet("/statistics/active_job_detailed_stats_by_site", params{}, s.activeDetailed),
+		byGet("/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(false)),
+		byGet("/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(true)),
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 // systemCalls tell who asks, and that somebody answers.
 func (s *server) systemCalls() []endpoint {
 	return []endpoint{
-		{http.MethodGet, "/system/is_alive", params{}, func(*http.Request, args) envelope { return good(nil) }},
-		{http.MethodGet, "/system/get_attributes", params{anyName: anything}, s.getAttributes},
-		{http.MethodGet, "/system/get_user_attributes", params{}, s.getUserAttributes},
-		{http.MethodGet, "/system/get_voms_attributes", params{}, func(*http.Request, args) envelope { return good(map[string]string{}) }},
+		byGet("/system/is_alive", params{}, func(*http.Request, args) envelope { return good(nil) }),
+		byGet("/system/get_attributes", params{anyName: anything}, s.getAttributes),
+		byGet("/system/get_user_attributes", params{}, s.getUserAttributes),
+		byGet("/system/get_voms_attributes", params{}, func(*http.Request, args) envelope { return good(map[string]string{}) }),
 	}
 }
 

@@ -62,33 +62,33 @@ func (s *server) taskCalls() []endpoint {
 	one := oneTask
 	task := params{"task_parameters": anything | needed, "parent_tid": integer}
 	served := []endpoint{
-		{http.MethodPost, "/task/submit", task, s.submitTask},
-		{http.MethodPost, "/task/insert_task_parameters", task, s.insertTask},
-		{http.MethodPost, "/task/kill", one(params{"broadcast": boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)},
-		{http.MethodPost, "/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)},
-		{http.MethodPost, "/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)},
-		{http.MethodPost, "/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)},
-		{http.MethodPost, "/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)},
-		{http.MethodPost, "/task/retry", one(params{"new_parameters": anything, "no_child_retry": boolean, "discard_events": boolean,
-			"disable_staging_mode": boolean, "keep_gshare_priority": boolean, "ignore_hard_exhausted": boolean}), s.retryTask},
-		{http.MethodPost, "/task/reactivate", one(params{"keep_attempt_nr": boolean, "trigger_job_generation": boolean}), s.reactivate},
-		{http.MethodPost, "/task/reassign_global_share", params{"task_id_list": integers | needed, "share": text | needed,
-			"reassign_running_jobs": boolean | needed}, s.reassignShare},
-		{http.MethodPost, "/task/change_priority", one(params{"priority": integer | needed}), s.changePriority},
-		{http.MethodGet, "/task/get_status", one(nil), s.taskStatus},
-		{http.MethodGet, "/task/get_details", one(params{"include_parameters": boolean, "include_status": boolean}), s.taskDetails},
-		{http.MethodGet, "/task/get_detailed_info", one(nil), s.taskInfo},
-		{http.MethodGet, "/task/get_parent_detailed_info", one(nil), s.parentInfo},
-		{http.MethodGet, "/task/get_task_parameters", one(nil), s.taskParameters},
-		{http.MethodGet, "/task/get_tasks_modified_since", params{"since": text | needed, "dn": text, "full": boolean,
-			"min_task_id": integer, "prod_source_label": text}, s.tasksModifiedSince},
-		{http.MethodGet, "/task/get_tasks_detailed_info_since", params{"since": text, "filters": text, "n_tasks": integer}, s.detailedSince},
+		byPost("/task/submit", task, s.submitTask),
+		byPost("/task/insert_task_parameters", task, s.insertTask),
+		byPost("/task/kill", one(params{"broadcast": boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)),
+		byPost("/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)),
+		byPost("/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)),
+		byPost("/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)),
+		byPost("/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)),
+		byPost("/task/retry", one(params{"new_parameters": anything, "no_child_retry": boolean, "discard_events": boolean,
+			"disable_staging_mode": boolean, "keep_gshare_priority": boolean, "ignore_hard_exhausted": boolean}), s.retryTask),
+		byPost("/task/reactivate", one(params{"keep_attempt_nr": boolean, "trigger_job_generation": boolean}), s.reactivate),
+		byPost("/task/reassign_global_share", params{"task_id_list": integers | needed, "share": text | needed,
+			"reassign_running_jobs": boolean | needed}, s.reassignShare),
+		byPost("/task/change_priority", one(params{"priority": integer | needed}), s.changePriority),
+		byGet("/task/get_status", one(nil), s.taskStatus),
+		byGet("/task/get_details", one(params{"include_parameters": boolean, "include_status": boolean}), s.taskDetails),
+		byGet("/task/get_detailed_info", one(nil), s.taskInfo),
+		byGet("/task/get_parent_detailed_info", one(nil), s.parentInfo),
+		byGet("/task/get_task_parameters", one(nil), s.taskParameters),
+		byGet("/task/get_tasks_modified_since", params{"since": text | needed, "dn": text, "full": boolean,
+			"min_task_id": integer, "prod_source_label": text}, s.tasksModifiedSince),
+		byGet("/task/get_tasks_detailed_info_since", params{"since": text, "filters": text, "n_tasks": integer}, s.detailedSince),
 	}
 	if s.Jobs != nil {
-		served = append(served, endpoint{http.MethodGet, "/task/get_job_ids", one(nil), s.taskJobs},
-			endpoint{http.MethodGet, "/task/get_datasets_and_files", one(params{"dataset_types": list, "dataset_only": boolean}), s.taskFiles},
-			endpoint{http.MethodGet, "/task/get_job_descriptions", one(params{"unsuccessful_only": boolean}), s.taskJobDescriptions},
-			endpoint{http.MethodPost, "/task/kill_unfinished_jobs", one(params{"code": integer, "use_email_as_id": boolean}), s.killTaskJobs})
+		served = append(served, byGet("/task/get_job_ids", one(nil), s.taskJobs),
+			byGet("/task/get_datasets_and_files", one(params{"dataset_types": list, "dataset_only": boolean}), s.taskFiles),
+			byGet("/task/get_job_descriptions", one(params{"unsuccessful_only": boolean}), s.taskJobDescriptions),
+			byPost("/task/kill_unfinished_jobs", one(params{"code": integer, "use_email_as_id": boolean}), s.killTaskJobs))
 	}
 	return slices.Concat(served, s.alreadySo(), refusals("task", notServed))
 }

@@ -51,8 +51,8 @@ func (t *translation) client() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(notOfClient)) {
-		if t.take(name) != nil {
-			t.fault(name, "%s", notOfClient[name])
+		if t.in.take(name) != nil {
+			t.in.fault(name, "%s", notOfClient[name])
 		}
 	}
 	if t.spec.Transformation != "" {
@@ -60,12 +60,12 @@ func (t *translation) client() {
 	}
 	t.runGen = true
 	if kind[1] != "run" {
-		t.fault("processingType", "%s: only tasks of prun have a transformation here; the environments of pathena and of old containers are not: give prun the command as --exec",
+		t.in.fault("processingType", "%s: only tasks of prun have a transformation here; the environments of pathena and of old containers are not: give prun the command as --exec",
 			t.spec.ProcessingType)
 	}
 	t.spec.Transformation = runGenName
-	if t.take("sourceURL") != nil {
-		t.ignore("sourceURL", "jobs fetch what was uploaded where their pilot reaches the dispatcher")
+	if t.in.take("sourceURL") != nil {
+		t.in.ignore("sourceURL", "jobs fetch what was uploaded where their pilot reaches the dispatcher")
 	}
 }
 
@@ -74,7 +74,7 @@ func (t *translation) output(name string, p map[string]any) {
 	lfn, _ := toText(p["value"])
 	dataset, _ := toText(p["dataset"])
 	if strings.ContainsAny(lfn+dataset, ",|") || strings.HasPrefix(lfn, "regex") {
-		t.fault(name, "%q: outputs have names here, no pattern but a *", lfn)
+		t.in.fault(name, "%q: outputs have names here, no pattern but a *", lfn)
 		return
 	}
 	if t.spec.Env == nil {
@@ -92,7 +92,7 @@ func (t *translation) runGenKnows(words []string) {
 	for _, word := range words {
 		name, _, _ := strings.Cut(word, "=")
 		if strings.HasPrefix(word, "--") && !slices.Contains(runGenTakes, name) {
-			t.fault("jobParameters", "%s is not known here: environments are the command's own business", name)
+			t.in.fault("jobParameters", "%s is not known here: environments are the command's own business", name)
 		}
 	}
 }

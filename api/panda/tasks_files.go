@@ -74,7 +74,7 @@ func (d *dataset) fill(t generator.Task, jobs []dispatcher.JobRow) {
 		d.Files[i].Status = status
 	}
 	given, _ := parseJSON(keptOf(t).Parameters) // none for a task that came in another way
-	for _, name := range (&translation{left: given}).names("pfnList") {
+	for _, name := range (&reading{left: given}).names("pfnList") {
 		note(name, "ready")
 	}
 	for _, j := range jobs { // by rising id: a retry comes behind

@@ -18,7 +18,7 @@ const (
 // needs sizes the jobs. It comes after the work is split and the places are known.
 func (t *translation) needs() {
 	r := &t.spec.Requirements
-	r.Cores = max(int(t.whole("coreCount", 0)), 1) // 0 stands for one here
+	r.Cores = max(int(t.in.whole("coreCount", 0)), 1) // 0 stands for one here
 	r.MemoryMB = t.memory(r.Cores)
 	t.spec.IOIntensity = t.io()
 	if t.fits {
@@ -31,26 +31,26 @@ func (t *translation) needs() {
 
 // fit has jobs sized by what an event takes, within maxWalltime and what the queues allow.
 func (t *translation) fit() {
-	split := &spec.Split{Fit: true, BaseWalltime: spec.Walltime(roundUp(t.figure("baseWalltime"))), Efficiency: min(t.figure("cpuEfficiency")/100, 1)}
+	split := &spec.Split{Fit: true, BaseWalltime: spec.Walltime(roundUp(t.in.figure("baseWalltime"))), Efficiency: min(t.in.figure("cpuEfficiency")/100, 1)}
 	t.spec.Split = split
 	hs06, power := t.slowest()
 	split.CPUPerEvent = t.spent() * power / hs06
-	out, work := t.figure("outDiskCount"), t.figure("workDiskCount")
-	size, per := t.unit("outDiskUnit", t.text("outDiskUnit"), "kB")
+	out, work := t.in.figure("outDiskCount"), t.in.figure("workDiskCount")
+	size, per := t.unit("outDiskUnit", t.in.text("outDiskUnit"), "kB")
 	split.WorkMB = roundUp(work * t.workUnit())
 	if per == "Fixed" {
 		split.WorkMB += roundUp(max(out*size-leastOutputMB, 0))
 	} else {
 		split.OutputPerEvent = out * size
 	}
-	t.text("walltimeUnit") // of a walltime that is not there
+	t.in.text("walltimeUnit") // of a walltime that is not there
 	t.spec.Requirements.Walltime = spec.Walltime(roundUp(t.longest()))
 }
 
 // longest is maxWalltime in seconds: no need of a job but a bound on how a task may be split, and never more than the task's
 // queues allow. iDDS says 3600 hours where nobody said anything. 0 = not said.
 func (t *translation) longest() float64 {
-	hours := t.figure("maxWalltime")
+	hours := t.in.figure("maxWalltime")
 	allowed := int64(0)
 	for _, q := range t.site.Queues {
 		if len(t.spec.Queues) > 0 && !means(t.spec.Queues, q.Name) {
@@ -70,18 +70,18 @@ func (t *translation) longest() float64 {
 
 // io is what a job reads and writes, in MB/s.
 func (t *translation) io() float64 {
-	kbs, unit := t.figure("ioIntensity"), t.text("ioIntensityUnit")
+	kbs, unit := t.in.figure("ioIntensity"), t.in.text("ioIntensityUnit")
 	if unit != "" && unit != "kBPerS" {
-		t.fault("ioIntensityUnit", "%q is not kBPerS", unit)
+		t.in.fault("ioIntensityUnit", "%q is not kBPerS", unit)
 	}
 	return math.Round(kbs) / 1000
 }
 
 // memory is in MB; per core it is for all cores, and what a job takes whatever its cores is added.
 func (t *translation) memory(cores int) int64 {
-	ram, base := t.figure("ramCount"), t.figure("baseRamCount")
-	unit, name := t.text("ramUnit"), "ramUnit"
-	if other := t.text("ramCountUnit"); unit == "" {
+	ram, base := t.in.figure("ramCount"), t.in.figure("baseRamCount")
+	unit, name := t.in.text("ramUnit"), "ramUnit"
+	if other := t.in.text("ramCountUnit"); unit == "" {
 		unit, name = other, "ramCountUnit"
 	}
 	switch unit {
@@ -89,7 +89,7 @@ func (t *translation) memory(cores int) int64 {
 	case "MBPerCore", "MBPerCoreFixed":
 		ram *= float64(cores)
 	default:
-		t.fault(name, "%q is not one of MB, MBPerCore, MBPerCoreFixed", unit)
+		t.in.fault(name, "%q is not one of MB, MBPerCore, MBPerCoreFixed", unit)
 	}
 	return roundUp(base + ram)
 }
@@ -104,8 +104,8 @@ func (t *translation) perJob() float64 {
 
 // disk is what a job writes, in MB: work and outputs. Of inputs nobody says how large they are.
 func (t *translation) disk() int64 {
-	out, work := t.figure("outDiskCount"), t.figure("workDiskCount")
-	size, per := t.unit("outDiskUnit", t.text("outDiskUnit"), "kB")
+	out, work := t.in.figure("outDiskCount"), t.in.figure("workDiskCount")
+	size, per := t.unit("outDiskUnit", t.in.text("outDiskUnit"), "kB")
 	workSize := t.workUnit()
 	if out == 0 && work == 0 {
 		return 0
@@ -115,7 +115,7 @@ func (t *translation) disk() int64 {
 	case events > 0:
 		out *= events
 	default:
-		t.ignore("outDiskCount", "it grows with the events of a job or the size of its inputs, and neither is known here")
+		t.in.ignore("outDiskCount", "it grows with the events of a job or the size of its inputs, and neither is known here")
 		if out = 0; work == 0 {
 			return 0
 		}
@@ -125,10 +125,10 @@ func (t *translation) disk() int64 {
 
 // workUnit is the MB that workDiskUnit stands for.
 func (t *translation) workUnit() float64 {
-	unit := t.text("workDiskUnit")
+	unit := t.in.text("workDiskUnit")
 	size, per := t.unit("workDiskUnit", unit, "MB")
 	if per != "" && per != "Fixed" {
-		t.fault("workDiskUnit", "%q: work space does not grow with events", unit)
+		t.in.fault("workDiskUnit", "%q: work space does not grow with events", unit)
 	}
 	return size
 }
@@ -143,21 +143,21 @@ func (t *translation) unit(name, unit, normal string) (size float64, per string)
 			return size, per
 		}
 	}
-	t.fault(name, "%q is not one of kB, MB, GB, with PerEvent or Fixed behind it or not", unit)
+	t.in.fault(name, "%q is not one of kB, MB, GB, with PerEvent or Fixed behind it or not", unit)
 	return 0, ""
 }
 
 // walltime is what a job is given: what the task says, else what its events take at the slowest of its queues, else the
 // longest that it and they allow.
 func (t *translation) walltime(cores int) spec.Walltime {
-	said, unit := t.figure("walltime"), t.text("walltimeUnit")
-	base, longest := t.figure("baseWalltime"), t.longest()
+	said, unit := t.in.figure("walltime"), t.in.text("walltimeUnit")
+	base, longest := t.in.figure("baseWalltime"), t.longest()
 	measured := t.cpu(cores)
 	switch unit {
 	case "", "s", "seconds":
 	default:
 		if said > 0 {
-			t.ignore("walltime", "its unit %s is not seconds", unit)
+			t.in.ignore("walltime", "its unit %s is not seconds", unit)
 		}
 		said = 0
 	}
@@ -165,30 +165,30 @@ func (t *translation) walltime(cores int) spec.Walltime {
 	if wall == 0 {
 		wall, t.wallParam = measured, "cpuTime"
 	} else if measured > 0 {
-		t.ignore("cpuTime", "walltime says how long a job takes")
+		t.in.ignore("cpuTime", "walltime says how long a job takes")
 	}
 	if wall == 0 {
 		if base > 0 {
-			t.ignore("baseWalltime", "neither walltime nor cpuTime says to what it is to be added")
+			t.in.ignore("baseWalltime", "neither walltime nor cpuTime says to what it is to be added")
 		}
 		return spec.Walltime(roundUp(longest))
 	}
 	if wall += base; longest > 0 && wall > longest {
-		t.ignore("maxWalltime", "jobs take %.0f s by walltime, cpuTime and baseWalltime, and are not split by time", wall)
+		t.in.ignore("maxWalltime", "jobs take %.0f s by walltime, cpuTime and baseWalltime, and are not split by time", wall)
 	}
 	return spec.Walltime(roundUp(wall))
 }
 
 // cpu is how many seconds the events of a job take on its cores at the slowest queue; 0 = not known.
 func (t *translation) cpu(cores int) float64 {
-	percent := t.figure("cpuEfficiency")
+	percent := t.in.figure("cpuEfficiency")
 	if percent == 0 {
 		percent = efficiency
 	}
 	spent := t.spent()
 	events := t.perJob()
 	if spent > 0 && events == 0 {
-		t.ignore("cpuTime", "it is for an event, and how many a job has is not known here: say walltime")
+		t.in.ignore("cpuTime", "it is for an event, and how many a job has is not known here: say walltime")
 		return 0
 	}
 	power, _ := t.slowest()
@@ -197,13 +197,13 @@ func (t *translation) cpu(cores int) float64 {
 
 // spent is cpuTime: HS06 seconds of an event. Fixed in its unit is for scouts.
 func (t *translation) spent() float64 {
-	spent, unit := t.figure("cpuTime"), t.text("cpuTimeUnit")
+	spent, unit := t.in.figure("cpuTime"), t.in.text("cpuTimeUnit")
 	switch strings.TrimSuffix(unit, "Fixed") {
 	case "", "HS06sPerEvent":
 	case "mHS06sPerEvent":
 		spent /= 1000
 	default:
-		t.fault("cpuTimeUnit", "%q is not one of HS06sPerEvent, mHS06sPerEvent", unit)
+		t.in.fault("cpuTimeUnit", "%q is not one of HS06sPerEvent, mHS06sPerEvent", unit)
 	}
 	return spent
 }

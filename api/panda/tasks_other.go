@@ -37,9 +37,9 @@ func refusals(group string, calls map[string]refused) []endpoint {
 	var all []endpoint
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		c := calls[name]
-		all = append(all, endpoint{c.method, "/" + group + "/" + name, params{anyName: anything}, func(*http.Request, args) envelope {
+		all = append(all, by(c.method, "/"+group+"/"+name, params{anyName: anything}, func(*http.Request, args) envelope {
 			return bad("%s is not served here: %s", name, c.why)
-		}})
+		}))
 	}
 	return all
 }
@@ -58,17 +58,17 @@ func (s *server) alreadySo() []endpoint {
 	var all []endpoint
 	for _, name := range slices.Sorted(maps.Keys(soAlready)) {
 		c := soAlready[name]
-		all = append(all, endpoint{http.MethodPost, "/task/" + name, oneTask(c.takes), func(r *http.Request, a args) envelope {
+		all = append(all, byPost("/task/"+name, oneTask(c.takes), func(r *http.Request, a args) envelope {
 			return s.nothingToDo(r, a, name, c.words)
-		}})
+		}))
 	}
-	return append(all, endpoint{http.MethodPost, "/task/disable_job_cloning", params{"jedi_task_id": integer, "task_id": integer},
+	return append(all, byPost("/task/disable_job_cloning", params{"jedi_task_id": integer, "task_id": integer},
 		func(r *http.Request, a args) envelope {
 			if _, said := a["task_id"]; !said {
 				a["task_id"] = a.integer("jedi_task_id")
 			}
 			return s.nothingToDo(r, a, "disable_job_cloning", noClones)
-		}})
+		}))
 }
 
 func (s *server) nothingToDo(r *http.Request, a args, call, words string) envelope {

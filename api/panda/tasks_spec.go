@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -21,13 +20,10 @@ type Ignored struct {
 	Reason    string `json:"reason"`
 }
 
-// translation is what PanDA's task parameters come to. Each is read once; those that nobody read are ignored.
+// translation is what PanDA's task parameters come to.
 type translation struct {
-	spec    spec.Spec
-	ignored []Ignored
-	faults  []string // "name: what is wrong"
-
-	left map[string]any
+	in   reading
+	spec spec.Spec
 	site *site.Site
 	fits bool // nothing but CPU time or scouts says how many events a job has
 
@@ -110,21 +106,21 @@ const (
 
 // translate makes a Spec of task parameters, for the site in force. The error names every parameter that is wrong.
 func translate(given map[string]any, st *site.Site) (spec.Spec, []Ignored, error) {
-	t := &translation{left: maps.Clone(given), site: st}
+	t := &translation{in: reading{left: maps.Clone(given)}, site: st}
 	for _, name := range slices.Sorted(maps.Keys(taskTexts)) {
-		*taskTexts[name](&t.spec) = t.text(name)
+		*taskTexts[name](&t.spec) = t.in.text(name)
 	}
 	for _, name := range []string{"taskName", "userName"} {
 		if absent(given[name]) {
-			t.fault(name, "is missing")
+			t.in.fault(name, "is missing")
 		}
 	}
-	if kind := t.text("taskType"); kind != "" {
+	if kind := t.in.text("taskType"); kind != "" {
 		t.spec.Labels = map[string]string{"taskType": kind}
 	}
-	t.spec.Priority = int(t.whole("taskPriority", -1<<40))
-	t.spec.MaxAttempts = int(t.whole("maxAttempt", 1))
-	if n := int(t.whole("maxFailure", 0)); t.spec.MaxAttempts == 0 || n < t.spec.MaxAttempts {
+	t.spec.Priority = int(t.in.whole("taskPriority", -1<<40))
+	t.spec.MaxAttempts = int(t.in.whole("maxAttempt", 1))
+	if n := int(t.in.whole("maxFailure", 0)); t.spec.MaxAttempts == 0 || n < t.spec.MaxAttempts {
 		t.spec.MaxFailures = n // else maxAttempt bounds them
 	}
 	t.client()
@@ -134,14 +130,14 @@ func translate(given map[string]any, st *site.Site) (spec.Spec, []Ignored, error
 	t.command()
 	t.places()
 	t.needs()
-	t.rest()
-	if len(t.faults) == 0 {
+	t.in.rest()
+	if len(t.in.faults) == 0 {
 		t.check()
 	}
-	if len(t.faults) > 0 {
-		return spec.Spec{}, nil, errors.New(strings.Join(t.faults, "; "))
+	if len(t.in.faults) > 0 {
+		return spec.Spec{}, nil, errors.New(strings.Join(t.in.faults, "; "))
 	}
-	return t.spec, t.ignored, nil
+	return t.spec, t.in.ignored, nil
 }
 
 // check has the Spec checked, and calls what is wrong by the names that the caller knows.
@@ -156,113 +152,8 @@ func (t *translation) check() {
 		if f.Field = cmp.Or(paramOf[field], f.Field); f.Field == "walltime" {
 			f.Field = cmp.Or(t.wallParam, f.Field)
 		}
-		t.faults = append(t.faults, f.String())
+		t.in.faults = append(t.in.faults, f.String())
 	}
-}
-
-// rest lists what nobody has read.
-func (t *translation) rest() {
-	for _, name := range slices.Sorted(maps.Keys(t.left)) {
-		v := t.left[name]
-		if absent(v) {
-			continue
-		}
-		t.ignore(name, "%s", cmp.Or(whyNot[name], notUsed))
-	}
-	slices.SortStableFunc(t.ignored, func(a, b Ignored) int { return strings.Compare(a.Parameter, b.Parameter) })
-}
-
-func (t *translation) ignore(name, format string, args ...any) {
-	if len(t.ignored) < maxIgnored {
-		t.ignored = append(t.ignored, Ignored{cut(name, maxField), fmt.Sprintf(format, args...)})
-	}
-}
-
-func (t *translation) fault(name, format string, args ...any) {
-	if len(t.faults) < maxFaults {
-		t.faults = append(t.faults, name+": "+fmt.Sprintf(format, args...))
-	}
-}
-
-// take reads a parameter; nil when it is absent.
-func (t *translation) take(name string) any {
-	v := t.left[name]
-	delete(t.left, name)
-	if absent(v) {
-		return nil
-	}
-	return v
-}
-
-func (t *translation) taken(name string, k kind) any {
-	v := t.take(name)
-	if v == nil {
-		return nil
-	}
-	out, ok := coerce(v, k)
-	if f, _ := toNumber(v); k == integer && f != math.Trunc(f) {
-		ok = false
-	}
-	if !ok {
-		t.fault(name, "must be of type %s, got %s", kindNames[k], kindOf(v))
-		return nil
-	}
-	return out
-}
-
-func (t *translation) text(name string) string {
-	s, _ := t.taken(name, text).(string)
-	return strings.TrimSpace(s)
-}
-
-// whole reads a whole number that is at least low; 0 when it is absent.
-func (t *translation) whole(name string, low int64) int64 {
-	n, said := t.taken(name, integer).(int64)
-	if said && n < low {
-		t.fault(name, "%d is less than %d", n, low)
-		return 0
-	}
-	return n
-}
-
-// figure reads a number that is not negative; 0 when it is absent.
-func (t *translation) figure(name string) float64 {
-	f, _ := t.taken(name, number).(float64)
-	if f < 0 {
-		t.fault(name, "is negative: %v", f)
-		return 0
-	}
-	return f
-}
-
-func (t *translation) flag(name string) bool {
-	b, _ := t.taken(name, boolean).(bool)
-	return b
-}
-
-// names reads a list of words, or one text with commas.
-func (t *translation) names(name string) []string {
-	v := t.take(name)
-	if s, ok := toText(v); ok {
-		v = []any{s}
-	}
-	all, ok := v.([]any)
-	if v != nil && !ok {
-		t.fault(name, "must be of type list, got %s", kindOf(v))
-	}
-	var out []string
-	for i, item := range all {
-		s, ok := toText(item)
-		if !ok {
-			t.fault(fmt.Sprintf("%s[%d]", name, i), "must be of type str, got %s", kindOf(item))
-		}
-		for one := range strings.SplitSeq(s, ",") {
-			if one = strings.TrimSpace(one); one != "" {
-				out = append(out, one)
-			}
-		}
-	}
-	return out
 }
 
 // share finds the leaf that gshare means.
@@ -272,7 +163,7 @@ func (t *translation) share() {
 	}
 	found, err := leafNamed(t.site, t.spec.Share)
 	if err != nil {
-		t.fault("gshare", "%s", err)
+		t.in.fault("gshare", "%s", err)
 		return
 	}
 	t.spec.Share = found
@@ -316,15 +207,15 @@ const anySite = "AUTO"
 func (t *translation) places() {
 	var chosen []string
 	for _, name := range []string{"site", "includedSite"} {
-		wanted := slices.DeleteFunc(t.names(name), func(q string) bool { return q == anySite })
+		wanted := slices.DeleteFunc(t.in.names(name), func(q string) bool { return q == anySite })
 		t.known(name, wanted)
 		chosen = append(chosen, wanted...)
 	}
-	excluded := t.names("excludedSite")
+	excluded := t.in.names("excludedSite")
 	t.known("excludedSite", excluded)
 	slices.Sort(chosen)
 	t.spec.Queues = slices.Compact(chosen)
-	if len(excluded) == 0 || len(t.faults) > 0 {
+	if len(excluded) == 0 || len(t.in.faults) > 0 {
 		return
 	}
 	var left []string
@@ -334,7 +225,7 @@ func (t *translation) places() {
 		}
 	}
 	if len(left) == 0 {
-		t.fault("excludedSite", "leaves no queue")
+		t.in.fault("excludedSite", "leaves no queue")
 	}
 	t.spec.Queues = left
 }
@@ -343,7 +234,7 @@ func (t *translation) places() {
 func (t *translation) known(param string, names []string) {
 	for _, name := range names {
 		if !slices.ContainsFunc(t.site.Queues, func(q shares.Queue) bool { return means([]string{name}, q.Name) }) {
-			t.fault(param, "there is no queue %q", name)
+			t.in.fault(param, "there is no queue %q", name)
 		}
 	}
 }

@@ -16,7 +16,7 @@ const nScouts = 10
 
 // scouts asks for scouts where the task does; skipScout goes before useScout.
 func (t *translation) scouts() {
-	if use, skip := t.flag("useScout"), t.flag("skipScout"); use && !skip {
+	if use, skip := t.in.flag("useScout"), t.in.flag("skipScout"); use && !skip {
 		t.spec.Scout = nScouts
 	}
 }
@@ -24,10 +24,10 @@ func (t *translation) scouts() {
 // work splits the task: files of pfnList by nFilesPerJob, events by nEventsPerJob or to fit, or so many pieces without input. Events
 // beside files go first where nothing says how many files: each job gets them all.
 func (t *translation) work() {
-	files := t.names("pfnList")
-	filesPerJob, nFiles := t.whole("nFilesPerJob", 1), t.whole("nFiles", 1)
-	events, eventsPerJob := t.whole("nEvents", 1), t.whole("nEventsPerJob", 1)
-	noInput := t.flag("noInput")
+	files := t.in.names("pfnList")
+	filesPerJob, nFiles := t.in.whole("nFilesPerJob", 1), t.in.whole("nFiles", 1)
+	events, eventsPerJob := t.in.whole("nEvents", 1), t.in.whole("nEventsPerJob", 1)
+	noInput := t.in.flag("noInput")
 	if len(files) > 0 && nFiles == 0 && filesPerJob == 0 && events > 0 && eventsPerJob > 0 {
 		files, t.shared = nil, files
 	}
@@ -39,20 +39,20 @@ func (t *translation) work() {
 		t.spec.Inputs, t.spec.PerJob = spec.Named(files...), max(filesPerJob, 1)
 		for name, n := range map[string]int64{"nEvents": events, "nEventsPerJob": eventsPerJob} {
 			if n > 0 {
-				t.ignore(name, "how many events are in a file is not known here: files are split by nFilesPerJob")
+				t.in.ignore(name, "how many events are in a file is not known here: files are split by nFilesPerJob")
 			}
 		}
 	case events > 0:
 		t.spec.Events = &spec.Events{Total: events, PerJob: eventsPerJob}
-		cpu, _ := toNumber(t.left["cpuTime"])
-		switch t.fits = eventsPerJob == 0 && absent(t.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
+		cpu, _ := toNumber(t.in.left["cpuTime"])
+		switch t.fits = eventsPerJob == 0 && absent(t.in.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
 		case t.fits: // needs says how
 		case eventsPerJob == 0:
 			t.spec.Events.PerJob = events
 		}
 		for name, n := range map[string]int64{"nFiles": nFiles, "nFilesPerJob": filesPerJob} {
 			if n > 0 {
-				t.ignore(name, "there are no files: events are split by nEventsPerJob")
+				t.in.ignore(name, "there are no files: events are split by nEventsPerJob")
 			}
 		}
 	case nFiles > 0:
@@ -60,15 +60,15 @@ func (t *translation) work() {
 		t.spec.Count = nFiles/perJob + min(nFiles%perJob, 1)
 	case noInput:
 		t.spec.Count = 1
-	case len(t.faults) == 0:
-		t.fault("nEvents", "nothing says how many jobs the task has: noInput with nEvents and nEventsPerJob, or pfnList with nFilesPerJob")
+	case len(t.in.faults) == 0:
+		t.in.fault("nEvents", "nothing says how many jobs the task has: noInput with nEvents and nEventsPerJob, or pfnList with nFilesPerJob")
 	}
 }
 
 // command is the transformation with its arguments, or without one what a shell makes of the job parameters.
 func (t *translation) command() {
-	if _, given := t.left["jobParameters"]; !given {
-		t.fault("jobParameters", "is missing: a list such as [{\"type\": \"constant\", \"value\": \"-c 'echo hello'\"}]")
+	if _, given := t.in.left["jobParameters"]; !given {
+		t.in.fault("jobParameters", "is missing: a list such as [{\"type\": \"constant\", \"value\": \"-c 'echo hello'\"}]")
 		return
 	}
 	var line strings.Builder
@@ -85,7 +85,7 @@ func (t *translation) command() {
 	}
 	words, err := shellWords(line.String())
 	if err != nil {
-		t.fault("jobParameters", "%s", err)
+		t.in.fault("jobParameters", "%s", err)
 	}
 	if t.runGen {
 		t.runGenKnows(words)
@@ -95,18 +95,18 @@ func (t *translation) command() {
 
 // parameters are the items of jobParameters; one text stands for one constant.
 func (t *translation) parameters() (items []map[string]any) {
-	v := t.take("jobParameters")
+	v := t.in.take("jobParameters")
 	if s, ok := v.(string); ok {
 		return []map[string]any{{"type": "constant", "value": s}}
 	}
 	all, ok := v.([]any)
 	if !ok && v != nil {
-		t.fault("jobParameters", "must be of type list, got %s", kindOf(v))
+		t.in.fault("jobParameters", "must be of type list, got %s", kindOf(v))
 	}
 	for i, item := range all {
 		p, ok := item.(map[string]any)
 		if !ok {
-			t.fault(fmt.Sprintf("jobParameters[%d]", i), "must be of type dict, got %s", kindOf(item))
+			t.in.fault(fmt.Sprintf("jobParameters[%d]", i), "must be of type dict, got %s", kindOf(item))
 			p = map[string]any{"type": "constant"}
 		}
 		items = append(items, p)
@@ -120,7 +120,7 @@ func (t *translation) value(name string, p map[string]any) string {
 		n, ok := coerce(p["offset"], integer)
 		f, _ := toNumber(p["offset"])
 		if t.offset, _ = n.(int64); !ok || f != math.Trunc(f) || t.offset < 0 || t.offset > maxOffset {
-			t.fault(name+".offset", "%v is no whole number from 0 to %d", p["offset"], int64(maxOffset))
+			t.in.fault(name+".offset", "%v is no whole number from 0 to %d", p["offset"], int64(maxOffset))
 			t.offset = 0
 		}
 	}
@@ -129,24 +129,24 @@ func (t *translation) value(name string, p map[string]any) string {
 	switch role, _ := toText(p["param_type"]); role {
 	case "input":
 		if named && dataset != "" && len(t.spec.Inputs) == 0 && t.shared == nil {
-			t.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
+			t.in.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
 		}
 	case "output", "log":
 		if named && role == "output" && t.runGen {
 			t.output(name, p)
 		} else if named {
-			t.ignore(name+".dataset", noCatalog+": outputs are what the payload writes")
+			t.in.ignore(name+".dataset", noCatalog+": outputs are what the payload writes")
 		}
 	}
 	if kind, _ := toText(p["type"]); kind != "constant" && kind != "template" {
-		t.fault(name+".type", "%q is not one of constant, template", kind)
+		t.in.fault(name+".type", "%q is not one of constant, template", kind)
 	}
 	if hidden, _ := toBool(p["hidden"]); hidden || absent(p["value"]) {
 		return ""
 	}
 	value, ok := toText(p["value"])
 	if !ok {
-		t.fault(name+".value", "must be of type str, got %s", kindOf(p["value"]))
+		t.in.fault(name+".value", "must be of type str, got %s", kindOf(p["value"]))
 	}
 	return t.filled(name+".value", value)
 }
@@ -185,11 +185,11 @@ func (t *translation) fill(name, text string) string {
 	case t.runGen && (text == "${SN/P}" || text == "${IN/T}") && (word != "IN" || len(t.spec.Inputs) > 0 || t.shared != nil):
 		return strings.TrimSuffix(text, "}") + ":" + out + "}"
 	case !known:
-		t.fault(name, "%s is not known here, only ${IN}, ${SN}, ${SEQNUMBER}, ${RNDMSEED}, ${SKIPEVENTS} and ${MAXEVENTS}", text)
+		t.in.fault(name, "%s is not known here, only ${IN}, ${SN}, ${SEQNUMBER}, ${RNDMSEED}, ${SKIPEVENTS} and ${MAXEVENTS}", text)
 	case word == "IN" && len(t.spec.Inputs) == 0 && t.shared == nil:
-		t.fault(name, "%s without pfnList", text)
+		t.in.fault(name, "%s without pfnList", text)
 	case word == "IN" && t.spec.PerJob > 1:
-		t.ignore(name, "the files of %s are not joined by commas: they are arguments of their own where it stands alone, else set apart by spaces", text)
+		t.in.ignore(name, "the files of %s are not joined by commas: they are arguments of their own where it stands alone, else set apart by spaces", text)
 	}
 	return out
 }

@@ -1,0 +1,46 @@
+package panda
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/divvyhq/divvy/internal/site/strict"
+)
+
+// words are those of a text with commas.
+func words(v any) any {
+	text, ok := toText(v)
+	if !ok {
+		return v
+	}
+	var all []any
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		all = append(all, w)
+	}
+	return all
+}
+
+// packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
+func packed(v any) any {
+	left := maxValues
+	return packedIn(v, &left)
+}
+
+// packedIn is packed for one of several arguments, which may have so many values left.
+func packedIn(v any, left *int) any {
+	text, ok := v.(string)
+	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) {
+		return v
+	}
+	if *left -= strict.Values([]byte(text), *left); *left <= 0 {
+		return v
+	}
+	var inner any
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	if d.Decode(&inner) != nil || d.More() {
+		return v
+	}
+	return inner
+}
