@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/api/origin"
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/site"
@@ -197,12 +198,12 @@ func refuse(w http.ResponseWriter, r *http.Request, why error) {
 	}
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/api/"):
-		envelope{Message: why.Error(), Status: status}.write(w)
+		call.Envelope{Message: why.Error(), Status: status}.Write(w)
 	case errors.Is(why, errPage):
-		writeJSON(w, status, declined(scRole, why.Error()))
+		call.WriteJSON(w, status, call.Declined(scRole, why.Error()))
 	case status == http.StatusServiceUnavailable:
-		writeJSON(w, status, declined(scTimeOut, why.Error()))
+		call.WriteJSON(w, status, call.Declined(call.ScTimeOut, why.Error()))
 	default:
-		writeJSON(w, http.StatusOK, declined(scRole, why.Error()))
+		call.WriteJSON(w, http.StatusOK, call.Declined(scRole, why.Error()))
 	}
 }

@@ -270,18 +270,18 @@ func TestPilotsLookIntoNothing(t *testing.T) {
 		Work: (*generator.Generator)(nil), Workers: (*harvester.Store)(nil)})
 	n := 0
 	for _, e := range s.calls() {
-		if e.method == http.MethodPost {
+		if e.Method == http.MethodPost {
 			continue
 		}
 		n++
-		group, _, _ := strings.Cut(strings.TrimPrefix(e.path, "/"), "/")
-		closed := (group == "task" || group == "job") && !free[e.path]
+		group, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/")
+		closed := (group == "task" || group == "job") && !free[e.Path]
 		for _, version := range []string{"/api/v1", "/api/latest"} {
-			if got := look(version+e.path+"?task_id=1", "wlcg-token-0123456789", "wlcg.pilot"); (got == refused) != closed || !closed && !strings.HasPrefix(got, "caller ") {
-				t.Errorf("%s: %s", version+e.path, got)
+			if got := look(version+e.Path+"?task_id=1", "wlcg-token-0123456789", "wlcg.pilot"); (got == refused) != closed || !closed && !strings.HasPrefix(got, "caller ") {
+				t.Errorf("%s: %s", version+e.Path, got)
 			}
-			if got := look(version+e.path, "cern-token-0123456789", "wlcg"); !strings.HasPrefix(got, "caller ") {
-				t.Errorf("%s for who is no pilot: %s", version+e.path, got)
+			if got := look(version+e.Path, "cern-token-0123456789", "wlcg"); !strings.HasPrefix(got, "caller ") {
+				t.Errorf("%s for who is no pilot: %s", version+e.Path, got)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func notHere(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		why = "no such call is known; docs/from-panda.md lists those that are"
 	}
-	bad("%s is not served here: %s", call, why).write(w)
+	call.Bad("%s is not served here: %s", call, why).Write(w)
 }
 
 // elsewhereOld are such calls of the old API, which has no groups: pchain's, and those about secrets.
@@ -49,5 +49,5 @@ func notThere(w http.ResponseWriter, r *http.Request) {
 	if instead := elsewhereOld[call]; instead != "" {
 		why = instead
 	}
-	writeJSON(w, http.StatusOK, declined(scFailed, call+" is not served here; "+why))
+	call.WriteJSON(w, http.StatusOK, call.Declined(call.ScFailed, call+" is not served here; "+why))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -19,16 +20,16 @@ import (
 
 // plausible and absurd are values for arguments of each kind. What a query or a body can say of any kind has no absurd one.
 var (
-	plausible = map[kind]any{integer: 1, number: 1.5, text: "x", boolean: true, list: []any{}, object: map[string]any{}, integers: []int64{1}, anything: "x"}
-	absurd    = map[kind]any{integer: "one", number: "much", text: []any{}, boolean: "maybe", list: map[string]any{}, object: 1, integers: []any{"one"}}
+	plausible = map[call.Kind]any{call.Integer: 1, call.Number: 1.5, call.Text: "x", call.Boolean: true, call.List: []any{}, call.Object: map[string]any{}, call.Integers: []int64{1}, call.Anything: "x"}
+	absurd    = map[call.Kind]any{call.Integer: "one", call.Number: "much", call.Text: []any{}, call.Boolean: "maybe", call.List: map[string]any{}, call.Object: 1, call.Integers: []any{"one"}}
 )
 
 // with are arguments that an endpoint needs, with some over them.
-func (e endpoint) with(more map[string]any) map[string]any {
+func (e call.Endpoint) with(more map[string]any) map[string]any {
 	all := map[string]any{}
-	for name, k := range e.takes {
-		if k&needed != 0 {
-			all[name] = plausible[k&^needed]
+	for name, k := range e.Takes {
+		if k&call.Needed != 0 {
+			all[name] = plausible[k&^call.Needed]
 		}
 	}
 	maps.Copy(all, more)
@@ -36,7 +37,7 @@ func (e endpoint) with(more map[string]any) map[string]any {
 }
 
 // envelopeOf makes a call and checks the form of its answer; it returns the status, and what else stands in it.
-func (c caller) envelopeOf(method, path string, said map[string]any, body string) (status int, e envelope) {
+func (c caller) envelopeOf(method, path string, said map[string]any, body string) (status int, e call.Envelope) {
 	c.t.Helper()
 	at, what := c.url+path, body
 	if method == http.MethodGet {
@@ -97,50 +98,50 @@ func TestEnvelopes(t *testing.T) {
 		t.Fatalf("%d calls", len(all))
 	}
 	for _, e := range all {
-		t.Run(strings.TrimPrefix(e.path, "/"), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(e.Path, "/"), func(t *testing.T) {
 			asked(caller{t, server.URL + "/api/v1"}, e)
 		})
 	}
 }
 
 // asked asks one call in all ways, right and wrong.
-func asked(c caller, e endpoint) {
+func asked(c caller, e call.Endpoint) {
 	c.t.Helper()
-	refused := func(what, word string, status int, got envelope) {
+	refused := func(what, word string, status int, got call.Envelope) {
 		if status != http.StatusOK || got.Success || !strings.Contains(got.Message, word) {
 			c.t.Errorf("%s: %d %+v", what, status, got)
 		}
 	}
-	method := e.method
+	method := e.Method
 	if method != http.MethodGet {
 		method = http.MethodPost
 	}
-	_, open := e.takes[anyName]
-	if status, _ := c.envelopeOf(method, e.path, e.with(map[string]any{}), ""); status != http.StatusOK {
+	_, open := e.Takes[call.AnyName]
+	if status, _ := c.envelopeOf(method, e.Path, e.with(map[string]any{}), ""); status != http.StatusOK {
 		c.t.Errorf("with what it needs: %d", status)
 	}
 	if !open {
-		status, got := c.envelopeOf(method, e.path, e.with(map[string]any{"sitename": "x"}), "")
+		status, got := c.envelopeOf(method, e.Path, e.with(map[string]any{"sitename": "x"}), "")
 		refused("an unknown argument", "unexpected keyword argument 'sitename'", status, got)
 	}
-	for name, k := range e.takes {
-		if method == http.MethodGet && k&^needed != integer && k&^needed != number || absurd[k&^needed] == nil || name == anyName {
+	for name, k := range e.Takes {
+		if method == http.MethodGet && k&^call.Needed != call.Integer && k&^call.Needed != call.Number || absurd[k&^call.Needed] == nil || name == call.AnyName {
 			continue
 		}
-		status, got := c.envelopeOf(method, e.path, e.with(map[string]any{name: absurd[k&^needed]}), "")
+		status, got := c.envelopeOf(method, e.Path, e.with(map[string]any{name: absurd[k&^call.Needed]}), "")
 		refused(name+" of another kind", "'"+name+"'", status, got)
 	}
 	if method == http.MethodPost {
-		if status, got := c.envelopeOf(method, e.path, nil, `{"site_name"`); status != http.StatusInternalServerError || got.Success || got.Message == "" {
+		if status, got := c.envelopeOf(method, e.Path, nil, `{"site_name"`); status != http.StatusInternalServerError || got.Success || got.Message == "" {
 			c.t.Errorf("half a body: %d %+v", status, got)
 		}
 	}
-	if method == e.method {
+	if method == e.Method {
 		other := http.MethodGet
 		if method == http.MethodGet {
 			other = http.MethodPost
 		}
-		status, got := c.envelopeOf(other, e.path, nil, "")
-		refused("another method", "expecting "+e.method, status, got)
+		status, got := c.envelopeOf(other, e.Path, nil, "")
+		refused("another method", "expecting "+e.Method, status, got)
 	}
 }

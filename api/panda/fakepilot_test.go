@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/api/panda/call"
 )
 
 // fakePilot behaves as PanDA's does, as far as a server can tell: it asks for a job, says that it starts, fetches the
@@ -111,11 +113,11 @@ func (p *fakePilot) update(state string, more ...any) (command string) {
 	if status != 200 || a["success"] != true || a["message"] != "" || data["StatusCode"] != 0.0 || len(data) != 2 {
 		p.t.Fatalf("%s: %d %v", state, status, a)
 	}
-	if data["command"] == noCommand {
+	if data["command"] == call.NoCommand {
 		if len(a) != 3 {
 			p.t.Fatalf("%s: %v", state, a)
 		}
-		return noCommand
+		return call.NoCommand
 	}
 	if a["command"] != data["command"] || len(a) != 4 {
 		p.t.Fatalf("%s: %v", state, a)
@@ -144,7 +146,7 @@ func (p *fakePilot) final() {
 		}
 		more = append(more, names[i], v)
 	}
-	if command := p.update(state, more...); command != noCommand {
+	if command := p.update(state, more...); command != call.NoCommand {
 		p.t.Fatalf("a final update is told %s", command)
 	}
 }
@@ -155,7 +157,7 @@ func (p *fakePilot) run() bool {
 	if !p.getJob() {
 		return false
 	}
-	if p.killed = p.update("starting") == killed; !p.killed {
+	if p.killed = p.update("starting") == call.Killed; !p.killed {
 		p.payload()
 	}
 	if !p.mute {
@@ -210,7 +212,7 @@ func (p *fakePilot) payload() {
 		p.output = string(out)
 	}()
 	for heartbeats := 0; ; heartbeats++ {
-		if p.killed = p.update("running") == killed; p.killed {
+		if p.killed = p.update("running") == call.Killed; p.killed {
 			stop()
 			<-over
 			return

@@ -3,34 +3,36 @@ package panda
 import (
 	"math"
 	"time"
+
+	"github.com/divvyhq/divvy/api/panda/call"
 )
 
 // field is one thing that pilots tell of a job. It is reported under its old name, which is that of PanDA's tables and
 // what users know.
 type field struct {
 	old, new string // new is "" where the new API has it not
-	kind     kind
+	kind     call.Kind
 }
 
 // fields are what goes into the report of an attempt. Texts are cut to maxField.
 var fields = []field{
-	{"jobMetrics", "job_metrics", text}, {"jobSubStatus", "job_sub_status", text},
-	{"pilotErrorCode", "pilot_error_code", integer}, {"pilotErrorDiag", "pilot_error_diag", text},
-	{"transExitCode", "trans_exit_code", integer},
-	{"exeErrorCode", "exe_error_code", integer}, {"exeErrorDiag", "exe_error_diag", text},
-	{"pilotTiming", "pilot_timing", text}, {"pilotID", "pilot_id", text}, {"batchID", "batch_id", text},
-	{"schedulerID", "scheduler_id", text}, {"node", "node", text}, {"siteName", "site_name", text},
-	{"coreCount", "core_count", integer}, {"meanCoreCount", "mean_core_count", number},
-	{"nEvents", "n_events", integer}, {"nInputFiles", "n_input_files", integer},
-	{"cpuConsumptionTime", "cpu_consumption_time", number}, {"cpuConsumptionUnit", "cpu_consumption_unit", text},
-	{"cpuConversionFactor", "cpu_conversion_factor", number}, {"cpu_architecture_level", "cpu_architecture_level", text},
-	{"maxRSS", "max_rss", number}, {"maxVMEM", "max_vmem", number}, {"maxSWAP", "max_swap", number}, {"maxPSS", "max_pss", number},
-	{"avgRSS", "avg_rss", number}, {"avgVMEM", "avg_vmem", number}, {"avgSWAP", "avg_swap", number}, {"avgPSS", "avg_pss", number},
-	{"totRCHAR", "tot_rchar", number}, {"totWCHAR", "tot_wchar", number}, {"totRBYTES", "tot_rbytes", number}, {"totWBYTES", "tot_wbytes", number},
-	{"rateRCHAR", "rate_rchar", number}, {"rateWCHAR", "rate_wchar", number}, {"rateRBYTES", "rate_rbytes", number}, {"rateWBYTES", "rate_wbytes", number},
-	{"corruptedFiles", "corrupted_files", text}, {"grid", "grid", text},
-	{"sourceSite", "source_site", text}, {"destinationSite", "destination_site", text},
-	{"remainingSpace", "", number}, {"ddmErrorCode", "", integer}, {"ddmErrorDiag", "", text}, {"supErrorCode", "", integer}, {"supErrorDiag", "", text},
+	{"jobMetrics", "job_metrics", call.Text}, {"jobSubStatus", "job_sub_status", call.Text},
+	{"pilotErrorCode", "pilot_error_code", call.Integer}, {"pilotErrorDiag", "pilot_error_diag", call.Text},
+	{"transExitCode", "trans_exit_code", call.Integer},
+	{"exeErrorCode", "exe_error_code", call.Integer}, {"exeErrorDiag", "exe_error_diag", call.Text},
+	{"pilotTiming", "pilot_timing", call.Text}, {"pilotID", "pilot_id", call.Text}, {"batchID", "batch_id", call.Text},
+	{"schedulerID", "scheduler_id", call.Text}, {"node", "node", call.Text}, {"siteName", "site_name", call.Text},
+	{"coreCount", "core_count", call.Integer}, {"meanCoreCount", "mean_core_count", call.Number},
+	{"nEvents", "n_events", call.Integer}, {"nInputFiles", "n_input_files", call.Integer},
+	{"cpuConsumptionTime", "cpu_consumption_time", call.Number}, {"cpuConsumptionUnit", "cpu_consumption_unit", call.Text},
+	{"cpuConversionFactor", "cpu_conversion_factor", call.Number}, {"cpu_architecture_level", "cpu_architecture_level", call.Text},
+	{"maxRSS", "max_rss", call.Number}, {"maxVMEM", "max_vmem", call.Number}, {"maxSWAP", "max_swap", call.Number}, {"maxPSS", "max_pss", call.Number},
+	{"avgRSS", "avg_rss", call.Number}, {"avgVMEM", "avg_vmem", call.Number}, {"avgSWAP", "avg_swap", call.Number}, {"avgPSS", "avg_pss", call.Number},
+	{"totRCHAR", "tot_rchar", call.Number}, {"totWCHAR", "tot_wchar", call.Number}, {"totRBYTES", "tot_rbytes", call.Number}, {"totWBYTES", "tot_wbytes", call.Number},
+	{"rateRCHAR", "rate_rchar", call.Number}, {"rateWCHAR", "rate_wchar", call.Number}, {"rateRBYTES", "rate_rbytes", call.Number}, {"rateWBYTES", "rate_wbytes", call.Number},
+	{"corruptedFiles", "corrupted_files", call.Text}, {"grid", "grid", call.Text},
+	{"sourceSite", "source_site", call.Text}, {"destinationSite", "destination_site", call.Text},
+	{"remainingSpace", "", call.Number}, {"ddmErrorCode", "", call.Integer}, {"ddmErrorDiag", "", call.Text}, {"supErrorCode", "", call.Integer}, {"supErrorDiag", "", call.Text},
 }
 
 // Bounds of what is kept, in bytes: of a text, of the end of a payload's output while it is debugged, of the pilot's log.
@@ -43,11 +45,11 @@ const (
 // oldParams and newParams are the arguments of an update in either generation.
 var oldParams, newParams = updateParams()
 
-func updateParams() (old, new params) {
-	old = params{"jobId": integer, "state": text, "attemptNr": integer, "xml": anything, "metaData": anything,
-		"startTime": number, "endTime": number, "pilotLog": text, "stdout": text}
-	new = params{"job_id": integer | needed, "job_status": text | needed, "attempt_nr": integer, "job_output_report": anything,
-		"meta_data": anything, "start_time": text, "end_time": text, "pilot_log": text, "stdout": text, "timeout": number}
+func updateParams() (old, new call.Params) {
+	old = call.Params{"jobId": call.Integer, "state": call.Text, "attemptNr": call.Integer, "xml": call.Anything, "metaData": call.Anything,
+		"startTime": call.Number, "endTime": call.Number, "pilotLog": call.Text, "stdout": call.Text}
+	new = call.Params{"job_id": call.Integer | call.Needed, "job_status": call.Text | call.Needed, "attempt_nr": call.Integer, "job_output_report": call.Anything,
+		"meta_data": call.Anything, "start_time": call.Text, "end_time": call.Text, "pilot_log": call.Text, "stdout": call.Text, "timeout": call.Number}
 	for _, f := range fields {
 		old[f.old] = f.kind
 		if f.new != "" {
@@ -58,14 +60,14 @@ func updateParams() (old, new params) {
 }
 
 // reportOf gathers what is to be kept of an update; nameOf gives a field its name in these arguments.
-func reportOf(a args, nameOf func(field) string) map[string]any {
+func reportOf(a call.Args, nameOf func(field) string) map[string]any {
 	report := map[string]any{}
 	for _, f := range fields {
 		switch v := a[nameOf(f)].(type) {
 		case nil:
 		case string:
 			if v != "" {
-				report[f.old] = cut(v, maxField)
+				report[f.old] = call.Cut(v, call.MaxField)
 			}
 		case float64:
 			report[f.old] = v
@@ -94,7 +96,7 @@ func timeSaid(seconds float64) string {
 func dateSaid(s string) string {
 	t, err := time.Parse(time.DateTime, s)
 	if err != nil {
-		return cut(s, maxField)
+		return call.Cut(s, call.MaxField)
 	}
 	return t.Format(time.RFC3339)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/internal/sandbox"
 )
 
@@ -35,36 +36,36 @@ const (
 )
 
 // fileCalls are those of the file server that read their arguments as all calls do.
-func (s *server) fileCalls() []endpoint {
+func (s *server) fileCalls() []call.Endpoint {
 	if s.Sandboxes == nil {
 		return nil
 	}
-	return []endpoint{byPost("/file_server/validate_cache_file", params{"file_size": integer | needed, "checksum": integer | needed}, s.findFile)}
+	return []call.Endpoint{call.ByPost("/file_server/validate_cache_file", call.Params{"file_size": call.Integer | call.Needed, "checksum": call.Integer | call.Needed}, s.findFile)}
 }
 
 // findFile tells a client what it need not upload again: the host that the client reached, and the name.
-func (s *server) findFile(r *http.Request, a args) envelope {
+func (s *server) findFile(r *http.Request, a call.Args) call.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	name, err := s.Sandboxes.Find(ctx, callerOf(ctx).Known(), a.integer("file_size"), a.integer("checksum"))
+	name, err := s.Sandboxes.Find(ctx, callerOf(ctx).Known(), a.Integer("file_size"), a.Integer("checksum"))
 	switch {
 	case errors.Is(err, sandbox.ErrNone):
-		return envelope{Success: true, Message: "NOT FOUND"}
+		return call.Envelope{Success: true, Message: "NOT FOUND"}
 	case err != nil:
 		s.Log.Warn("validate_cache_file", "error", err)
-		return bad(tryAgain)
+		return call.Bad(call.TryAgain)
 	}
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host
 	}
-	return envelope{Success: true, Message: "FOUND:" + host + ":" + name}
+	return call.Envelope{Success: true, Message: "FOUND:" + host + ":" + name}
 }
 
 // upload is POST file_server/upload_cache_file, a form with the file.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		bad("expecting %s, received %s", http.MethodPost, r.Method).write(w)
+		call.Bad("expecting %s, received %s", http.MethodPost, r.Method).Write(w)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTransfer)
@@ -74,7 +75,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Now().Add(maxTransfer + s.Timeout))
 	over, ok := s.uploads.begin(ctx, callerOf(ctx).Known())
 	if !ok {
-		bad(tryAgain).write(w)
+		call.Bad(call.TryAgain).Write(w)
 		return
 	}
 	defer over()
@@ -84,12 +85,12 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err == nil:
-		good(nil).write(w)
+		call.Good(nil).Write(w)
 	case errors.Is(err, sandbox.ErrInvalid), errors.Is(err, sandbox.ErrForeign), errors.Is(err, sandbox.ErrFull):
-		bad("%s", err).write(w)
+		call.Bad("%s", err).Write(w)
 	default:
 		s.Log.Warn("upload_cache_file", "name", name, "error", err)
-		bad(tryAgain).write(w)
+		call.Bad(call.TryAgain).Write(w)
 	}
 }
 
@@ -196,7 +197,7 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.Log.Warn("a sandbox could not be read", "error", err)
 		w.Header().Set("Retry-After", "5")
-		http.Error(w, tryAgain, http.StatusServiceUnavailable)
+		http.Error(w, call.TryAgain, http.StatusServiceUnavailable)
 		return
 	}
 	h := w.Header()

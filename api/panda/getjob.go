@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
@@ -42,7 +43,7 @@ const (
 // pullRequest is what one slot asks of the dispatcher.
 func (q wanted) pullRequest() dispatcher.PullRequest {
 	return dispatcher.PullRequest{
-		Queue: q.queue, Pilot: cut(q.pilot(), maxName), Node: cut(q.node, maxName), Max: 1, WaitS: q.wait.Seconds(),
+		Queue: q.queue, Pilot: call.Cut(q.pilot(), maxName), Node: call.Cut(q.node, maxName), Max: 1, WaitS: q.wait.Seconds(),
 		Slot: job.Slot{Cores: coresOf(q.resource), MemoryMB: whole(q.memoryMB), DiskMB: whole(q.diskMB), WalltimeS: whole(q.remainingS)},
 		Only: job.Only{Labels: labelsOf(q.label), Task: max(0, q.task), User: q.user},
 	}

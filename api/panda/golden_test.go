@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -130,7 +131,7 @@ func settled(t *testing.T, w *world, scenario string, job int64, state string) {
 		return true
 	})
 	all := recorded(t, scenario)
-	for n, want := range map[int]string{len(all) - 2: killed, len(all) - 1: noCommand} {
+	for n, want := range map[int]string{len(all) - 2: call.Killed, len(all) - 1: call.NoCommand} {
 		x := all[n]
 		x.body["jobId"] = cutFloat(job)
 		b, err := json.Marshal(x.body)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
@@ -32,107 +33,107 @@ var _ Workers = (*harvester.Store)(nil)
 const databaseError = "database error in the PanDA server"
 
 // harvesterCalls are those of Harvesters, and of who steers them.
-func (s *server) harvesterCalls() []endpoint {
+func (s *server) harvesterCalls() []call.Endpoint {
 	if s.Workers == nil || s.Jobs == nil {
 		return nil
 	}
-	id := text | needed
-	return []endpoint{
-		byPost("/harvester/heartbeat", params{"harvester_id": id, "data": anything}, s.heartbeat),
-		byPost("/harvester/update_workers", params{"harvester_id": id, "workers": list | needed}, s.updateWorkers),
-		byPost("/harvester/update_service_metrics", params{"harvester_id": id, "metrics": list | needed}, s.serviceMetrics),
-		byPost("/harvester/add_dialogs", params{"harvester_id": id, "dialogs": list | needed}, s.addDialogs),
-		byGet("/harvester/get_current_worker_id", params{"harvester_id": id}, s.currentWorkerID),
-		byGet("/harvester/get_worker_statistics", params{}, s.workerStatistics),
-		byPost("/harvester/report_worker_statistics", params{"harvester_id": id, "panda_queue": id,
-			"statistics": anything | needed}, s.reportWorkerStatistics),
-		byPost("/harvester/acquire_commands", params{"harvester_id": id, "n_commands": integer | needed, "timeout": number}, s.acquireCommands),
-		byPost("/harvester/acknowledge_commands", params{"command_ids": integers | needed, "timeout": number}, s.acknowledgeCommands),
-		byPost("/harvester/add_sweep_command", params{"panda_queue": id, "status_list": list | needed, "ce_list": list | needed,
-			"submission_host_list": list | needed}, s.addSweepCommand),
-		byPost("/harvester/add_target_slots", params{"panda_queue": id, "slots": integer | needed, "global_share": text,
-			"resource_type": text, "expiration_date": text, "mode": text}, s.addTargetSlots),
+	id := call.Text | call.Needed
+	return []call.Endpoint{
+		call.ByPost("/harvester/heartbeat", call.Params{"harvester_id": id, "data": call.Anything}, s.heartbeat),
+		call.ByPost("/harvester/update_workers", call.Params{"harvester_id": id, "workers": call.List | call.Needed}, s.updateWorkers),
+		call.ByPost("/harvester/update_service_metrics", call.Params{"harvester_id": id, "metrics": call.List | call.Needed}, s.serviceMetrics),
+		call.ByPost("/harvester/add_dialogs", call.Params{"harvester_id": id, "dialogs": call.List | call.Needed}, s.addDialogs),
+		call.ByGet("/harvester/get_current_worker_id", call.Params{"harvester_id": id}, s.currentWorkerID),
+		call.ByGet("/harvester/get_worker_statistics", call.Params{}, s.workerStatistics),
+		call.ByPost("/harvester/report_worker_statistics", call.Params{"harvester_id": id, "panda_queue": id,
+			"statistics": call.Anything | call.Needed}, s.reportWorkerStatistics),
+		call.ByPost("/harvester/acquire_commands", call.Params{"harvester_id": id, "n_commands": call.Integer | call.Needed, "timeout": call.Number}, s.acquireCommands),
+		call.ByPost("/harvester/acknowledge_commands", call.Params{"command_ids": call.Integers | call.Needed, "timeout": call.Number}, s.acknowledgeCommands),
+		call.ByPost("/harvester/add_sweep_command", call.Params{"panda_queue": id, "status_list": call.List | call.Needed, "ce_list": call.List | call.Needed,
+			"submission_host_list": call.List | call.Needed}, s.addSweepCommand),
+		call.ByPost("/harvester/add_target_slots", call.Params{"panda_queue": id, "slots": call.Integer | call.Needed, "global_share": call.Text,
+			"resource_type": call.Text, "expiration_date": call.Text, "mode": call.Text}, s.addTargetSlots),
 	}
 }
 
 // answer runs a call of the packages below in time. What went wrong is logged, and the caller told that it did.
-func answer[T any](s *server, r *http.Request, what string, do func(context.Context) (T, error)) envelope {
+func answer[T any](s *server, r *http.Request, what string, do func(context.Context) (T, error)) call.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	data, err := do(ctx)
 	if errors.As(err, new(forbidden)) {
-		return bad("%s", err)
+		return call.Bad("%s", err)
 	}
 	if err != nil {
 		s.Log.Warn(what, "error", err)
-		return bad(databaseError)
+		return call.Bad(databaseError)
 	}
-	return good(data)
+	return call.Good(data)
 }
 
 // heartbeat hears that a Harvester lives. Some say nothing of themselves with an empty list.
-func (s *server) heartbeat(r *http.Request, a args) envelope {
-	beat := harvester.Beat{Harvester: clean(a.text("harvester_id")), User: callerOf(r.Context()).Known()}
+func (s *server) heartbeat(r *http.Request, a call.Args) call.Envelope {
+	beat := harvester.Beat{Harvester: call.Clean(a.Text("harvester_id")), User: callerOf(r.Context()).Known()}
 	beat.Host, _, _ = net.SplitHostPort(r.RemoteAddr)
 	switch said := a["data"].(type) {
 	case nil:
 	case map[string]any:
-		beat.Metadata = cleanAll(said).(map[string]any)
+		beat.Metadata = call.CleanAll(said).(map[string]any)
 	default:
 		if none, ok := said.([]any); !ok || len(none) > 0 {
-			return bad("Type error: 'data' must be of type dict, got %s.", kindOf(said))
+			return call.Bad("Type error: 'data' must be of type dict, got %s.", call.KindOf(said))
 		}
 	}
 	return answer(s, r, "heartbeat of a Harvester", func(ctx context.Context) (any, error) { return nil, s.Workers.Heartbeat(ctx, beat) })
 }
 
 // currentWorkerID tells the highest id of a Harvester's workers, for one that has lost its count.
-func (s *server) currentWorkerID(r *http.Request, a args) envelope {
+func (s *server) currentWorkerID(r *http.Request, a call.Args) call.Envelope {
 	return answer(s, r, "get_current_worker_id", func(ctx context.Context) (int64, error) {
-		return s.Workers.LastID(ctx, clean(a.text("harvester_id")))
+		return s.Workers.LastID(ctx, call.Clean(a.Text("harvester_id")))
 	})
 }
 
 // workerStatistics counts workers by queue, Harvester, job type, resource type and status.
-func (s *server) workerStatistics(r *http.Request, _ args) envelope {
-	return answer(s, r, "get_worker_statistics", func(ctx context.Context) (tally, error) {
-		all := tally{}
+func (s *server) workerStatistics(r *http.Request, _ call.Args) call.Envelope {
+	return answer(s, r, "get_worker_statistics", func(ctx context.Context) (call.Tally, error) {
+		all := call.Tally{}
 		numbers, err := s.Workers.Numbers(ctx)
 		for _, n := range numbers {
-			all.add(n.N, n.Queue, n.Harvester, n.JobType, n.ResourceType, n.Status)
+			all.Add(n.N, n.Queue, n.Harvester, n.JobType, n.ResourceType, n.Status)
 		}
 		return all, err
 	})
 }
 
 // reportWorkerStatistics keeps a Harvester's own count at a queue: by job type, resource type and status.
-func (s *server) reportWorkerStatistics(r *http.Request, a args) envelope {
-	said, ok := unwrap(a["statistics"]).(map[string]any)
+func (s *server) reportWorkerStatistics(r *http.Request, a call.Args) call.Envelope {
+	said, ok := call.Unwrap(a["statistics"]).(map[string]any)
 	if !ok {
-		return bad("Type error: 'statistics' must be a dict as JSON.")
+		return call.Bad("Type error: 'statistics' must be a dict as JSON.")
 	}
 	var numbers []harvester.Number
 	for jobType, of := range said {
 		byResource, ok := of.(map[string]any)
 		if !ok {
-			return bad("Type error: 'statistics': %s must be of type dict, got %s.", jobType, kindOf(numeral(of)))
+			return call.Bad("Type error: 'statistics': %s must be of type dict, got %s.", jobType, call.KindOf(call.Numeral(of)))
 		}
 		for resource, of := range byResource {
 			byStatus, ok := of.(map[string]any)
 			if !ok {
-				return bad("Type error: 'statistics': %s %s must be of type dict, got %s.", jobType, resource, kindOf(numeral(of)))
+				return call.Bad("Type error: 'statistics': %s %s must be of type dict, got %s.", jobType, resource, call.KindOf(call.Numeral(of)))
 			}
 			for status, n := range byStatus {
-				count, ok := coerce(numeral(n), integer)
+				count, ok := call.Coerce(call.Numeral(n), call.Integer)
 				if !ok {
-					return bad("Type error: 'statistics': %s %s %s must be of type int, got %s.", jobType, resource, status, kindOf(numeral(n)))
+					return call.Bad("Type error: 'statistics': %s %s %s must be of type int, got %s.", jobType, resource, status, call.KindOf(call.Numeral(n)))
 				}
-				numbers = append(numbers, harvester.Number{JobType: clean(jobType), ResourceType: clean(resource), Status: clean(status), N: count.(int64)})
+				numbers = append(numbers, harvester.Number{JobType: call.Clean(jobType), ResourceType: call.Clean(resource), Status: call.Clean(status), N: count.(int64)})
 			}
 		}
 	}
 	e := answer(s, r, "report_worker_statistics", func(ctx context.Context) (any, error) {
-		return nil, s.Workers.Report(ctx, clean(a.text("harvester_id")), clean(a.text("panda_queue")), numbers)
+		return nil, s.Workers.Report(ctx, call.Clean(a.Text("harvester_id")), call.Clean(a.Text("panda_queue")), numbers)
 	})
 	if e.Success {
 		e.Message = "OK"
@@ -153,13 +154,13 @@ type command struct {
 const mostCommands = 1000
 
 // acquireCommands hands out the commands that wait, each once.
-func (s *server) acquireCommands(r *http.Request, a args) envelope {
-	n := a.integer("n_commands")
+func (s *server) acquireCommands(r *http.Request, a call.Args) call.Envelope {
+	n := a.Integer("n_commands")
 	if n < 0 {
-		return bad("Argument error: 'n_commands' is %d, it must not be negative", n)
+		return call.Bad("Argument error: 'n_commands' is %d, it must not be negative", n)
 	}
 	return answer(s, r, "acquire_commands", func(ctx context.Context) ([]command, error) {
-		got, err := s.Workers.Acquire(ctx, clean(a.text("harvester_id")), int(min(n, mostCommands)))
+		got, err := s.Workers.Acquire(ctx, call.Clean(a.Text("harvester_id")), int(min(n, mostCommands)))
 		all := make([]command, len(got))
 		for i, c := range got {
 			all[i] = command{ID: c.ID, Command: c.Command, Params: c.Params, CreatedAt: c.CreatedAt.UTC().Format("2006-01-02T15:04:05")}
@@ -172,23 +173,23 @@ func (s *server) acquireCommands(r *http.Request, a args) envelope {
 }
 
 // acknowledgeCommands hears that commands were done. Those that are not known were done long ago.
-func (s *server) acknowledgeCommands(r *http.Request, a args) envelope {
+func (s *server) acknowledgeCommands(r *http.Request, a call.Args) call.Envelope {
 	return answer(s, r, "acknowledge_commands", func(ctx context.Context) (any, error) {
-		_, err := s.Workers.Acknowledge(ctx, a.integers("command_ids"))
+		_, err := s.Workers.Acknowledge(ctx, a.Integers("command_ids"))
 		return nil, err
 	})
 }
 
 // addSweepCommand has the Harvesters of a queue end workers there; ALL selects all statuses, elements or hosts.
-func (s *server) addSweepCommand(r *http.Request, a args) envelope {
-	w := harvester.Sweep{Queues: []string{clean(a.text("panda_queue"))}}
+func (s *server) addSweepCommand(r *http.Request, a call.Args) call.Envelope {
+	w := harvester.Sweep{Queues: []string{call.Clean(a.Text("panda_queue"))}}
 	for name, to := range map[string]*harvester.Selection{"status_list": &w.Statuses, "ce_list": &w.Elements, "submission_host_list": &w.Hosts} {
-		for _, v := range a.list(name) {
-			word, ok := toText(v)
+		for _, v := range a.List(name) {
+			word, ok := call.ToText(v)
 			if !ok {
-				return bad("Type error: All elements in '%s' must be str.", name)
+				return call.Bad("Type error: All elements in '%s' must be str.", name)
 			}
-			*to = append(*to, clean(word))
+			*to = append(*to, call.Clean(word))
 		}
 	}
 	n := 0
@@ -197,7 +198,7 @@ func (s *server) addSweepCommand(r *http.Request, a args) envelope {
 		return nil, err
 	})
 	if e.Success && n == 0 {
-		return bad("no Harvester has workers at %s", w.Queues[0])
+		return call.Bad("no Harvester has workers at %s", w.Queues[0])
 	}
 	return e
 }

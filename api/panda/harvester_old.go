@@ -3,6 +3,7 @@ package panda
 import (
 	"net/http"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/go-chi/chi/v5"
 )
 
@@ -11,7 +12,7 @@ import (
 type oldCall struct {
 	as    string            // the call, below /api/v1
 	names map[string]string // arguments, old → new; others are not looked at
-	form  func(envelope) any
+	form  func(call.Envelope) any
 }
 
 // own is the name of the Harvester that calls.
@@ -45,56 +46,56 @@ var oldCalls = map[string]oldCall{
 
 // oldHarvesterRoutes serves them; of calls that the new API lacks here there is no old one either.
 func (s *server) oldHarvesterRoutes(r chi.Router) {
-	byPath := map[string]endpoint{}
+	byPath := map[string]call.Endpoint{}
 	for _, e := range s.calls() {
-		byPath[e.path] = e
+		byPath[e.Path] = e
 	}
 	for name, c := range oldCalls {
 		if e, there := byPath[c.as]; there {
-			s.oldRoute(r, name, func(r *http.Request, a args) any { return c.form(e.called(r, c.renamed(a))) })
+			s.oldRoute(r, name, func(r *http.Request, a call.Args) any { return c.form(e.Called(r, c.renamed(a))) })
 		}
 	}
 	s.oldRoute(r, "updateJobsInBulk", s.updateJobsInBulk)
 }
 
 // oldRoute serves a call whose answer is not always an object, with status 200 whatever it says.
-func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, args) any) {
+func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, call.Args) any) {
 	r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
-		a, err := decode(w, r)
+		a, err := call.Decode(w, r)
 		var answer any
 		if err != nil {
-			answer = declined(scFailed, err.Error())
+			answer = call.Declined(call.ScFailed, err.Error())
 		} else {
 			answer = serve(r, a)
 		}
-		if b, raw := answer.(pickle); raw {
+		if b, raw := answer.(call.Pickle); raw {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = w.Write(b) // the client may have gone
 			return
 		}
-		writeJSON(w, http.StatusOK, answer)
+		call.WriteJSON(w, http.StatusOK, answer)
 	})
 }
 
 // renamed are the arguments that the call knows, under their new names.
-func (c oldCall) renamed(a args) args {
-	out, left := args{}, maxValues
+func (c oldCall) renamed(a call.Args) call.Args {
+	out, left := call.Args{}, call.MaxValues
 	for old, name := range c.names {
 		v, there := a[old]
 		switch {
 		case !there:
 		case old == "ids":
-			out[name] = words(v)
+			out[name] = call.Words(v)
 		default:
-			out[name] = packedIn(v, &left)
+			out[name] = call.PackedIn(v, &left)
 		}
 	}
 	return out
 }
 
 // pairOr answers whether it went well, with what came out or the reason: said where nothing comes out.
-func pairOr(said any) func(envelope) any {
-	return func(e envelope) any {
+func pairOr(said any) func(call.Envelope) any {
+	return func(e call.Envelope) any {
 		switch {
 		case !e.Success:
 			return []any{false, e.Message}
@@ -106,31 +107,31 @@ func pairOr(said any) func(envelope) any {
 }
 
 // bare answers what came out alone.
-func bare(e envelope) any { return e.Data }
+func bare(e call.Envelope) any { return e.Data }
 
 // pickled is bare for callers that read Python's own form.
-func pickled(e envelope) any {
-	t, _ := e.Data.(tally)
-	return t.pickle()
+func pickled(e call.Envelope) any {
+	t, _ := e.Data.(call.Tally)
+	return t.Pickle()
 }
 
 // flatAs answers as pilots' calls are, with what came out under a name.
-func flatAs(name string) func(envelope) any {
-	return func(e envelope) any {
+func flatAs(name string) func(call.Envelope) any {
+	return func(e call.Envelope) any {
 		switch {
 		case e.Message == databaseError:
-			return declined(scTimeOut, e.Message)
+			return call.Declined(call.ScTimeOut, e.Message)
 		case !e.Success:
-			return declined(scFailed, e.Message)
+			return call.Declined(call.ScFailed, e.Message)
 		case name == "":
-			return map[string]any{"StatusCode": scSuccess, "Returns": 0}
+			return map[string]any{"StatusCode": call.ScSuccess, "Returns": 0}
 		}
-		return map[string]any{"StatusCode": scSuccess, "Returns": 0, name: e.Data}
+		return map[string]any{"StatusCode": call.ScSuccess, "Returns": 0, name: e.Data}
 	}
 }
 
 // coded answers 0 or another number, and words.
-func coded(e envelope) any {
+func coded(e call.Envelope) any {
 	if e.Success {
 		return []any{0, e.Message}
 	}

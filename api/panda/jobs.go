@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -33,19 +34,19 @@ type Jobs interface {
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
 // jobCalls are those of users' scripts.
-func (s *server) jobCalls() []endpoint {
+func (s *server) jobCalls() []call.Endpoint {
 	if s.Jobs == nil || s.Steering == nil {
 		return nil
 	}
-	ids := params{"job_ids": integers | needed}
-	return append([]endpoint{
-		byGet("/job/get_status", params{"job_ids": integers | needed, "timeout": number}, s.jobStatus),
-		byBoth("/job/get_description", ids, s.jobDescription),
-		byBoth("/job/get_description_incl_archive", ids, s.jobDescription), // nothing is archived elsewhere
-		byGet("/job/get_metadata_for_analysis_jobs", params{"task_id": integer | needed}, s.jobMetadata),
-		byPost("/job/kill", params{"job_ids": integers | needed, "code": integer, "use_email_as_id": boolean, "kill_options": list}, s.killJobs),
-		byPost("/job/reassign", ids, s.reassignJobs),
-		byPost("/job/set_command", params{"job_id": integer | needed, "command": text | needed}, s.setCommand),
+	ids := call.Params{"job_ids": call.Integers | call.Needed}
+	return append([]call.Endpoint{
+		call.ByGet("/job/get_status", call.Params{"job_ids": call.Integers | call.Needed, "timeout": call.Number}, s.jobStatus),
+		call.ByBoth("/job/get_description", ids, s.jobDescription),
+		call.ByBoth("/job/get_description_incl_archive", ids, s.jobDescription), // nothing is archived elsewhere
+		call.ByGet("/job/get_metadata_for_analysis_jobs", call.Params{"task_id": call.Integer | call.Needed}, s.jobMetadata),
+		call.ByPost("/job/kill", call.Params{"job_ids": call.Integers | call.Needed, "code": call.Integer, "use_email_as_id": call.Boolean, "kill_options": call.List}, s.killJobs),
+		call.ByPost("/job/reassign", ids, s.reassignJobs),
+		call.ByPost("/job/set_command", call.Params{"job_id": call.Integer | call.Needed, "command": call.Text | call.Needed}, s.setCommand),
 	}, refusals("job", jobRefusals)...)
 }
 
@@ -68,10 +69,10 @@ type told struct {
 }
 
 // jobStatus tells of each job its state; null for one that there is not.
-func (s *server) jobStatus(r *http.Request, a args) envelope {
-	stands, err := s.stands(r.Context(), first(a.integers("job_ids")))
+func (s *server) jobStatus(r *http.Request, a call.Args) call.Envelope {
+	stands, err := s.stands(r.Context(), first(a.Integers("job_ids")))
 	if err != nil {
-		return bad(databaseError)
+		return call.Bad(databaseError)
 	}
 	all := make([]told, len(stands))
 	for i, j := range stands {
@@ -79,13 +80,13 @@ func (s *server) jobStatus(r *http.Request, a args) envelope {
 			all[i].Status = &j.Status
 		}
 	}
-	return good(all)
+	return call.Good(all)
 }
 
 // jobDescription tells all that is known of each job; null for one that there is not.
-func (s *server) jobDescription(r *http.Request, a args) envelope {
+func (s *server) jobDescription(r *http.Request, a call.Args) call.Envelope {
 	return answer(s, r, "get_description", func(ctx context.Context) ([]description, error) {
-		ids := first(a.integers("job_ids"))
+		ids := first(a.Integers("job_ids"))
 		found, err := s.describe(ctx, ids)
 		all := make([]description, len(ids))
 		for i, id := range ids {
@@ -99,11 +100,11 @@ func (s *server) jobDescription(r *http.Request, a args) envelope {
 const metadataPerPage = 500
 
 // jobMetadata tells what payloads of a task's finished jobs reported, by job.
-func (s *server) jobMetadata(r *http.Request, a args) envelope {
+func (s *server) jobMetadata(r *http.Request, a call.Args) call.Envelope {
 	e := answer(s, r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
 		found, after := map[string]any{}, int64(0)
 		for len(found) < mostJobs {
-			page, err := s.Jobs.Metadata(ctx, a.integer("task_id"), after, metadataPerPage)
+			page, err := s.Jobs.Metadata(ctx, a.Integer("task_id"), after, metadataPerPage)
 			if err != nil {
 				return nil, err
 			}
@@ -123,8 +124,8 @@ func (s *server) jobMetadata(r *http.Request, a args) envelope {
 }
 
 // killJobs cancels jobs, and says of each if it was live. Pilots hear of it with their next update.
-func (s *server) killJobs(r *http.Request, a args) envelope {
-	return answer(s, r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.integers("job_ids"))) })
+func (s *server) killJobs(r *http.Request, a call.Args) call.Envelope {
+	return answer(s, r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.Integers("job_ids"))) })
 }
 
 func (s *server) kill(ctx context.Context, ids []int64) ([]bool, error) {
@@ -140,20 +141,20 @@ func (s *server) kill(ctx context.Context, ids []int64) ([]bool, error) {
 }
 
 // setCommand gives a pilot a command: to end its job. It has no other ear for commands here.
-func (s *server) setCommand(r *http.Request, a args) envelope {
-	if command := a.text("command"); command != killed {
-		return bad("set_command: %q is not served here, only %s", command, killed)
+func (s *server) setCommand(r *http.Request, a call.Args) call.Envelope {
+	if command := a.Text("command"); command != call.Killed {
+		return call.Bad("set_command: %q is not served here, only %s", command, call.Killed)
 	}
-	id := a.integer("job_id")
-	e := s.killJobs(r, args{"job_ids": []int64{id}})
+	id := a.Integer("job_id")
+	e := s.killJobs(r, call.Args{"job_ids": []int64{id}})
 	if done, _ := e.Data.([]bool); e.Success && !done[0] {
-		return bad("job %d is over, or there is no such job", id)
+		return call.Bad("job %d is over, or there is no such job", id)
 	}
 	if !e.Success {
 		return e
 	}
-	return envelope{Success: true, Message: fmt.Sprintf("command=%s is registered", killed)}
+	return call.Envelope{Success: true, Message: fmt.Sprintf("command=%s is registered", call.Killed)}
 }
 
 // reassignJobs has nothing to do: a job that does not run yet belongs to no queue, but to all that can run it.
-func (s *server) reassignJobs(*http.Request, args) envelope { return good(nil) }
+func (s *server) reassignJobs(*http.Request, call.Args) call.Envelope { return call.Good(nil) }

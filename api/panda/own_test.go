@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
@@ -49,12 +50,12 @@ var bounds = map[string]string{
 }
 
 // boundOf is what a call is; "" for one that nobody has thought of.
-func boundOf(e endpoint) string {
-	group, _, _ := strings.Cut(strings.TrimPrefix(e.path, "/"), "/")
-	_, refuses := e.takes[anyName]
+func boundOf(e call.Endpoint) string {
+	group, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/")
+	_, refuses := e.Takes[call.AnyName]
 	switch {
-	case bounds[e.path] != "":
-		return bounds[e.path]
+	case bounds[e.Path] != "":
+		return bounds[e.Path]
 	case refuses && (group == "task" || group == "job"):
 		return empty
 	case group == "pilot":
@@ -74,23 +75,23 @@ func (w *world) everything() Config {
 }
 
 // about are the arguments of a call about a task and a job.
-func (e endpoint) about(task, job int64) map[string]any {
+func (e call.Endpoint) about(task, job int64) map[string]any {
 	said := e.with(map[string]any{})
 	for name, v := range map[string]any{"task_id": task, "jedi_task_id": task, "task_id_list": []int64{task}, "job_id": job, "job_ids": []int64{job},
-		"share": "User", "command": killed, "since": "2024-01-01 00:00:00", "prod_source_label": "managed", "panda_queue": "LOCAL_TEST",
+		"share": "User", "command": call.Killed, "since": "2024-01-01 00:00:00", "prod_source_label": "managed", "panda_queue": "LOCAL_TEST",
 		"status_list": []string{"submitted"}, "ce_list": []string{}, "submission_host_list": []string{}} {
-		if _, taken := e.takes[name]; taken {
+		if _, taken := e.Takes[name]; taken {
 			said[name] = v
 		}
 	}
 	return said
 }
 
-func methodOf(e endpoint) string {
-	if e.method == either {
+func methodOf(e call.Endpoint) string {
+	if e.Method == call.Either {
 		return http.MethodPost
 	}
-	return e.method
+	return e.Method
 }
 
 // noted is what somebody has changed, as the audit has it.
@@ -124,36 +125,36 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 	all := newServer(w.everything()).calls()
 	seen := map[string]bool{}
 	for _, e := range all {
-		seen[e.path] = true
+		seen[e.Path] = true
 		said := e.about(task.ID, jobs[0])
 		var status int
-		var got envelope
+		var got call.Envelope
 		var told string
 		if boundOf(e) == owners || boundOf(e) == operators || boundOf(e) == narrowed {
-			status, got = bob.envelopeOf(methodOf(e), e.path, said, "")
-			told = bob.raw(methodOf(e), e.path, said)
+			status, got = bob.envelopeOf(methodOf(e), e.Path, said, "")
+			told = bob.raw(methodOf(e), e.Path, said)
 		}
 		want := ""
 		switch boundOf(e) {
 		case "":
-			t.Errorf("%s is in no row of bounds: what may who stands for one user?", e.path)
+			t.Errorf("%s is in no row of bounds: what may who stands for one user?", e.Path)
 		case owners:
 			want = fmt.Sprintf("task %d is not one of bob (submitter of user bob)", task.ID)
-			if strings.HasPrefix(e.path, "/job/") && e.takes["task_id"] == 0 {
+			if strings.HasPrefix(e.Path, "/job/") && e.Takes["task_id"] == 0 {
 				want = fmt.Sprintf("job %d is not one of bob (submitter of user bob)", jobs[0])
 			}
 		case operators:
-			want = e.path[strings.LastIndex(e.path, "/")+1:] + " needs the role operator or admin; this is bob (submitter of user bob)"
+			want = e.Path[strings.LastIndex(e.Path, "/")+1:] + " needs the role operator or admin; this is bob (submitter of user bob)"
 		case narrowed:
 			if !got.Success || !slices.Contains([]string{"[]", "{}", "map[]", "<nil>"}, fmt.Sprint(got.Data)) {
-				t.Errorf("%s: %s", e.path, told)
+				t.Errorf("%s: %s", e.Path, told)
 			}
 		}
 		if want != "" && (status != http.StatusOK || got.Success || got.Message != want) {
-			t.Errorf("%s %v: %d %+v, want %s", e.path, said, status, got, want)
+			t.Errorf("%s %v: %d %+v, want %s", e.Path, said, status, got, want)
 		}
 		if strings.Contains(told, "secret") {
-			t.Errorf("%s tells bob: %s", e.path, told)
+			t.Errorf("%s tells bob: %s", e.Path, told)
 		}
 	}
 	for path := range bounds {
@@ -175,9 +176,9 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 		if boundOf(e) != owners {
 			continue
 		}
-		body := w.callerAs(forHerself("alice")).raw(methodOf(e), e.path, e.about(task.ID, jobs[0]))
+		body := w.callerAs(forHerself("alice")).raw(methodOf(e), e.Path, e.about(task.ID, jobs[0]))
 		if strings.Contains(body, "is not one of") || strings.Contains(body, databaseError) {
-			t.Errorf("%s for its owner: %s", e.path, body)
+			t.Errorf("%s for its owner: %s", e.Path, body)
 		}
 	}
 }
@@ -188,9 +189,9 @@ func TestOldCallsAreBoundToTheirUser(t *testing.T) {
 	c := w.everything()
 	routes := chi.NewMux()
 	Routes(routes, c)
-	byPath := map[string]endpoint{}
+	byPath := map[string]call.Endpoint{}
 	for _, e := range newServer(c).calls() {
-		byPath[e.path] = e
+		byPath[e.Path] = e
 	}
 	said := map[string]bool{"getJob": true, "updateJob": true, "updateJobsInBulk": true, "updateWorkerPilotStatus": true, "getStatus": true, "isAlive": true,
 		"getResourceTypes": true, "*": true}
@@ -270,7 +271,7 @@ func TestOwnBesideForeign(t *testing.T) {
 	}
 	for call, want := range map[string]string{"/task/pause": "Task not found", "/task/get_status": "Task not found"} { // as anybody is told
 		method := byMethod(newServer(w.everything()), call)
-		var e envelope
+		var e call.Envelope
 		if err := json.Unmarshal([]byte(bob.raw(method, call, of(999999))), &e); err != nil || e.Message != want || e.Data != 2.0 {
 			t.Errorf("%s: %+v, %v", call, e, err)
 		}
@@ -279,7 +280,7 @@ func TestOwnBesideForeign(t *testing.T) {
 
 func byMethod(s *server, path string) string {
 	for _, e := range s.calls() {
-		if e.path == path {
+		if e.Path == path {
 			return methodOf(e)
 		}
 	}

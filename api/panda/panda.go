@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -66,7 +67,7 @@ func Routes(root chi.Router, c Config) {
 		s.oldRoutes(r)
 		for _, version := range []string{"/api/v1", "/api/latest"} {
 			for _, c := range s.calls() {
-				r.HandleFunc(version+c.path, c.handler())
+				r.HandleFunc(version+c.Path, c.Handler())
 			}
 			if s.Sandboxes != nil {
 				r.HandleFunc(version+uploadPath, s.upload)
@@ -78,7 +79,7 @@ func Routes(root chi.Router, c Config) {
 }
 
 // calls are those of the new API.
-func (s *server) calls() []endpoint {
+func (s *server) calls() []call.Endpoint {
 	return slices.Concat(s.pilotCalls(), s.taskCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls(), s.fileCalls())
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/divvyhq/divvy/api/panda/call"
 )
 
 // resourceType is a class of jobs, told apart as generator.Spec does; null = no bound. Memory is in MB a core.
@@ -25,19 +27,21 @@ func resourceTypes() []resourceType {
 }
 
 // getResourceTypes is how pilots of the new API ask for them.
-func (s *server) getResourceTypes(*http.Request, args) envelope { return good(resourceTypes()) }
+func (s *server) getResourceTypes(*http.Request, call.Args) call.Envelope {
+	return call.Good(resourceTypes())
+}
 
 // oldResourceTypes is how all others do. Pilots read a list there as none: they know it as text only.
-func (s *server) oldResourceTypes(r *http.Request, _ args) (int, any) {
+func (s *server) oldResourceTypes(r *http.Request, _ call.Args) (int, any) {
 	var list any = resourceTypes()
 	if byPilot(r) {
 		text, err := json.Marshal(list)
 		if err != nil {
-			return http.StatusInternalServerError, declined(scFailed, err.Error())
+			return http.StatusInternalServerError, call.Declined(call.ScFailed, err.Error())
 		}
 		list = string(text)
 	}
-	return http.StatusOK, map[string]any{"StatusCode": scSuccess, "ResourceTypes": list}
+	return http.StatusOK, map[string]any{"StatusCode": call.ScSuccess, "ResourceTypes": list}
 }
 
 // byPilot says whether a pilot asks, not a script or a Harvester.
@@ -45,6 +49,6 @@ func byPilot(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "pi
 
 // setDebugMode is what pilots of some queues ask for before they begin a job. It means nothing here; a refusal would be
 // repeated two minutes later, and the job's first lease is over by then.
-func (s *server) setDebugMode(*http.Request, args) envelope {
-	return envelope{Success: true, Message: "there is no debug mode here: what a heartbeat says of a payload's output is kept at any time"}
+func (s *server) setDebugMode(*http.Request, call.Args) call.Envelope {
+	return call.Envelope{Success: true, Message: "there is no debug mode here: what a heartbeat says of a payload's output is kept at any time"}
 }

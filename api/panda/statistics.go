@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -22,18 +23,18 @@ var _ Work = (*generator.Generator)(nil)
 // statisticsCalls answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
 // counts as activated at each queue that it may run at. Every job that has a lease counts as running, and who ended as in
 // the hours of the window. The cloud of a queue is its pool.
-func (s *server) statisticsCalls() []endpoint {
+func (s *server) statisticsCalls() []call.Endpoint {
 	if s.Jobs == nil || s.Work == nil {
 		return nil
 	}
-	window := params{"time_window": integer}
-	return []endpoint{
-		byGet("/statistics/job_stats_by_cloud", params{"type": text}, s.statsByCloud),
-		byGet("/statistics/production_job_stats_by_cloud_and_processing_type", params{}, s.statsByProcessingType),
-		byGet("/statistics/active_job_stats_by_site", params{}, s.activeBySite),
-		byGet("/statistics/active_job_detailed_stats_by_site", params{}, s.activeDetailed),
-		byGet("/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(false)),
-		byGet("/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(true)),
+	window := call.Params{"time_window": call.Integer}
+	return []call.Endpoint{
+		call.ByGet("/statistics/job_stats_by_cloud", call.Params{"type": call.Text}, s.statsByCloud),
+		call.ByGet("/statistics/production_job_stats_by_cloud_and_processing_type", call.Params{}, s.statsByProcessingType),
+		call.ByGet("/statistics/active_job_stats_by_site", call.Params{}, s.activeBySite),
+		call.ByGet("/statistics/active_job_detailed_stats_by_site", call.Params{}, s.activeDetailed),
+		call.ByGet("/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(false)),
+		call.ByGet("/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(true)),
 	}
 }
 
@@ -63,18 +64,18 @@ func (s *server) counts(ctx context.Context, within time.Duration) ([]dispatcher
 	return append(s.Jobs.Counts(), ended...), cmp.Or(s.Jobs.Loaded(ctx), err)
 }
 
-func (s *server) statsByCloud(r *http.Request, a args) envelope {
-	analysis := a.text("type") == "analysis"
-	if t := a.text("type"); t != "" && t != "production" && !analysis {
-		return envelope{Message: `Parameter "type" needs to be either "production" or "analysis" `, Data: tally{}}
+func (s *server) statsByCloud(r *http.Request, a call.Args) call.Envelope {
+	analysis := a.Text("type") == "analysis"
+	if t := a.Text("type"); t != "" && t != "production" && !analysis {
+		return call.Envelope{Message: `Parameter "type" needs to be either "production" or "analysis" `, Data: call.Tally{}}
 	}
-	return answer(s, r, "job_stats_by_cloud", func(ctx context.Context) (tally, error) {
-		all := tally{}
+	return answer(s, r, "job_stats_by_cloud", func(ctx context.Context) (call.Tally, error) {
+		all := call.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		for _, c := range together(counts) {
 			if isAnalysis(c) == analysis {
 				for _, pool := range c.Pools {
-					all.add(c.N, pool, countState(c))
+					all.Add(c.N, pool, countState(c))
 				}
 			}
 		}
@@ -84,9 +85,9 @@ func (s *server) statsByCloud(r *http.Request, a args) envelope {
 
 // statsByProcessingType splits what shares have among the processing types of their tasks: exact where a share has tasks of
 // one type only, or lives in one pool.
-func (s *server) statsByProcessingType(r *http.Request, _ args) envelope {
-	return answer(s, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (tally, error) {
-		all := tally{}
+func (s *server) statsByProcessingType(r *http.Request, _ call.Args) call.Envelope {
+	return answer(s, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (call.Tally, error) {
+		all := call.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		if err != nil {
 			return nil, err
@@ -98,7 +99,7 @@ func (s *server) statsByProcessingType(r *http.Request, _ args) envelope {
 			}
 			for _, pool := range c.Pools {
 				for kind, n := range split(c, work) {
-					all.add(n, pool, kind, countState(c))
+					all.Add(n, pool, kind, countState(c))
 				}
 			}
 		}
@@ -140,38 +141,38 @@ func split(c dispatcher.Count, work []generator.Work) map[string]int64 {
 }
 
 // activeBySite is what Harvester asks for, to know where pilots are wanted: every queue is named.
-func (s *server) activeBySite(r *http.Request, _ args) envelope {
-	return answer(s, r, "active jobs", func(ctx context.Context) (tally, error) {
-		all := tally{}
+func (s *server) activeBySite(r *http.Request, _ call.Args) call.Envelope {
+	return answer(s, r, "active jobs", func(ctx context.Context) (call.Tally, error) {
+		all := call.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
 		}
 		for _, q := range s.Jobs.Queues() {
-			all.at(q.Name)
+			all.At(q.Name)
 		}
 		for _, c := range together(s.Jobs.Counts()) {
 			for _, queue := range c.Queues {
-				all.add(c.N, queue, countState(c))
+				all.Add(c.N, queue, countState(c))
 			}
 		}
 		for queue := range all {
-			all.at(queue).fill(activeStates...)
+			all.At(queue).Fill(activeStates...)
 		}
 		return all, nil
 	})
 }
 
 // activeDetailed counts by queue, resource type and label.
-func (s *server) activeDetailed(r *http.Request, _ args) envelope {
-	return answer(s, r, "active jobs in detail", func(ctx context.Context) (tally, error) {
-		all := tally{}
+func (s *server) activeDetailed(r *http.Request, _ call.Args) call.Envelope {
+	return answer(s, r, "active jobs in detail", func(ctx context.Context) (call.Tally, error) {
+		all := call.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
 		}
 		for _, c := range together(s.Jobs.Counts()) {
 			for _, queue := range c.Queues {
-				all.at(queue, c.Class, c.Label).add(c.N, countState(c))
-				all.at(queue, c.Class, c.Label).fill(activeStates...)
+				all.At(queue, c.Class, c.Label).Add(c.N, countState(c))
+				all.At(queue, c.Class, c.Label).Fill(activeStates...)
 			}
 		}
 		return all, nil
@@ -179,13 +180,13 @@ func (s *server) activeDetailed(r *http.Request, _ args) envelope {
 }
 
 // statsBy counts by queue, perhaps share, class and state.
-func (s *server) statsBy(share bool) func(*http.Request, args) envelope {
-	return func(r *http.Request, a args) envelope {
+func (s *server) statsBy(share bool) func(*http.Request, call.Args) call.Envelope {
+	return func(r *http.Request, a call.Args) call.Envelope {
 		within := usualWindow
 		if _, said := a["time_window"]; said {
-			minutes := a.integer("time_window")
+			minutes := a.Integer("time_window")
 			if minutes < 0 || minutes > mostMinutes {
-				return envelope{Message: `Parameter "time_window" needs to be a positive integer smaller than 10080 min (7 days)`, Data: tally{}}
+				return call.Envelope{Message: `Parameter "time_window" needs to be a positive integer smaller than 10080 min (7 days)`, Data: call.Tally{}}
 			}
 			within = time.Duration(minutes) * time.Minute
 		}

@@ -60,7 +60,7 @@ func BenchmarkStatistics(b *testing.B) {
 	s := newServer(Config{Jobs: m, Work: m})
 	for _, call := range []string{"active_job_stats_by_site", "active_job_detailed_stats_by_site", "job_stats_by_cloud", "job_stats_by_site_and_resource_type", "job_stats_by_site_share_and_resource_type"} {
 		for _, e := range s.statisticsCalls() {
-			if e.path != "/statistics/"+call {
+			if e.Path != "/statistics/"+call {
 				continue
 			}
 			b.Run(call, func(b *testing.B) {
@@ -68,7 +68,7 @@ func BenchmarkStatistics(b *testing.B) {
 				size := 0
 				for b.Loop() {
 					w := httptest.NewRecorder()
-					e.handler()(w, httptest.NewRequest(e.method, e.path, nil))
+					e.Handler()(w, httptest.NewRequest(e.Method, e.Path, nil))
 					size = w.Body.Len()
 				}
 				b.ReportMetric(float64(size), "answer_bytes")

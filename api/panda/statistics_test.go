@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
@@ -95,15 +96,15 @@ func TestTable(t *testing.T) {
 				Queues: queues.Draw(t, "queues"), N: rapid.Int64Range(1, 9).Draw(t, "n")}
 		}), 0, 12).Draw(t, "counts")
 		share := rapid.Bool().Draw(t, "share")
-		want := tally{}
+		want := call.Tally{}
 		for _, c := range counts {
 			for _, queue := range c.Queues {
-				at := want.at(queue)
+				at := want.At(queue)
 				if share {
-					at = at.at(c.Share)
+					at = at.At(c.Share)
 				}
-				at.at(c.Class).add(c.N, countState(c))
-				at.at(c.Class).fill(namedStates...)
+				at.At(c.Class).Add(c.N, countState(c))
+				at.At(c.Class).Fill(namedStates...)
 			}
 		}
 		text, err := json.Marshal(want)

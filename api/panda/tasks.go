@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
@@ -55,53 +56,53 @@ var (
 )
 
 // taskCalls are those of people's scripts about tasks.
-func (s *server) taskCalls() []endpoint {
+func (s *server) taskCalls() []call.Endpoint {
 	if s.Steering == nil || s.Site == nil {
 		return nil
 	}
 	one := oneTask
-	task := params{"task_parameters": anything | needed, "parent_tid": integer}
-	served := []endpoint{
-		byPost("/task/submit", task, s.submitTask),
-		byPost("/task/insert_task_parameters", task, s.insertTask),
-		byPost("/task/kill", one(params{"broadcast": boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)),
-		byPost("/task/finish", one(params{"soft": boolean, "broadcast": boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)),
-		byPost("/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)),
-		byPost("/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)),
-		byPost("/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)),
-		byPost("/task/retry", one(params{"new_parameters": anything, "no_child_retry": boolean, "discard_events": boolean,
-			"disable_staging_mode": boolean, "keep_gshare_priority": boolean, "ignore_hard_exhausted": boolean}), s.retryTask),
-		byPost("/task/reactivate", one(params{"keep_attempt_nr": boolean, "trigger_job_generation": boolean}), s.reactivate),
-		byPost("/task/reassign_global_share", params{"task_id_list": integers | needed, "share": text | needed,
-			"reassign_running_jobs": boolean | needed}, s.reassignShare),
-		byPost("/task/change_priority", one(params{"priority": integer | needed}), s.changePriority),
-		byGet("/task/get_status", one(nil), s.taskStatus),
-		byGet("/task/get_details", one(params{"include_parameters": boolean, "include_status": boolean}), s.taskDetails),
-		byGet("/task/get_detailed_info", one(nil), s.taskInfo),
-		byGet("/task/get_parent_detailed_info", one(nil), s.parentInfo),
-		byGet("/task/get_task_parameters", one(nil), s.taskParameters),
-		byGet("/task/get_tasks_modified_since", params{"since": text | needed, "dn": text, "full": boolean,
-			"min_task_id": integer, "prod_source_label": text}, s.tasksModifiedSince),
-		byGet("/task/get_tasks_detailed_info_since", params{"since": text, "filters": text, "n_tasks": integer}, s.detailedSince),
+	task := call.Params{"task_parameters": call.Anything | call.Needed, "parent_tid": call.Integer}
+	served := []call.Endpoint{
+		call.ByPost("/task/submit", task, s.submitTask),
+		call.ByPost("/task/insert_task_parameters", task, s.insertTask),
+		call.ByPost("/task/kill", one(call.Params{"broadcast": call.Boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)),
+		call.ByPost("/task/finish", one(call.Params{"soft": call.Boolean, "broadcast": call.Boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)),
+		call.ByPost("/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)),
+		call.ByPost("/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)),
+		call.ByPost("/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)),
+		call.ByPost("/task/retry", one(call.Params{"new_parameters": call.Anything, "no_child_retry": call.Boolean, "discard_events": call.Boolean,
+			"disable_staging_mode": call.Boolean, "keep_gshare_priority": call.Boolean, "ignore_hard_exhausted": call.Boolean}), s.retryTask),
+		call.ByPost("/task/reactivate", one(call.Params{"keep_attempt_nr": call.Boolean, "trigger_job_generation": call.Boolean}), s.reactivate),
+		call.ByPost("/task/reassign_global_share", call.Params{"task_id_list": call.Integers | call.Needed, "share": call.Text | call.Needed,
+			"reassign_running_jobs": call.Boolean | call.Needed}, s.reassignShare),
+		call.ByPost("/task/change_priority", one(call.Params{"priority": call.Integer | call.Needed}), s.changePriority),
+		call.ByGet("/task/get_status", one(nil), s.taskStatus),
+		call.ByGet("/task/get_details", one(call.Params{"include_parameters": call.Boolean, "include_status": call.Boolean}), s.taskDetails),
+		call.ByGet("/task/get_detailed_info", one(nil), s.taskInfo),
+		call.ByGet("/task/get_parent_detailed_info", one(nil), s.parentInfo),
+		call.ByGet("/task/get_task_parameters", one(nil), s.taskParameters),
+		call.ByGet("/task/get_tasks_modified_since", call.Params{"since": call.Text | call.Needed, "dn": call.Text, "full": call.Boolean,
+			"min_task_id": call.Integer, "prod_source_label": call.Text}, s.tasksModifiedSince),
+		call.ByGet("/task/get_tasks_detailed_info_since", call.Params{"since": call.Text, "filters": call.Text, "n_tasks": call.Integer}, s.detailedSince),
 	}
 	if s.Jobs != nil {
-		served = append(served, byGet("/task/get_job_ids", one(nil), s.taskJobs),
-			byGet("/task/get_datasets_and_files", one(params{"dataset_types": list, "dataset_only": boolean}), s.taskFiles),
-			byGet("/task/get_job_descriptions", one(params{"unsuccessful_only": boolean}), s.taskJobDescriptions),
-			byPost("/task/kill_unfinished_jobs", one(params{"code": integer, "use_email_as_id": boolean}), s.killTaskJobs))
+		served = append(served, call.ByGet("/task/get_job_ids", one(nil), s.taskJobs),
+			call.ByGet("/task/get_datasets_and_files", one(call.Params{"dataset_types": call.List, "dataset_only": call.Boolean}), s.taskFiles),
+			call.ByGet("/task/get_job_descriptions", one(call.Params{"unsuccessful_only": call.Boolean}), s.taskJobDescriptions),
+			call.ByPost("/task/kill_unfinished_jobs", one(call.Params{"code": call.Integer, "use_email_as_id": call.Boolean}), s.killTaskJobs))
 	}
 	return slices.Concat(served, s.alreadySo(), refusals("task", notServed))
 }
 
 // oneTask are the arguments of a call about one task.
-func oneTask(more params) params {
-	p := params{"task_id": integer | needed}
+func oneTask(more call.Params) call.Params {
+	p := call.Params{"task_id": call.Integer | call.Needed}
 	maps.Copy(p, more)
 	return p
 }
 
 // noTask is the answer to a call that failed.
-func (s *server) noTask(call string, err error) envelope {
+func (s *server) noTask(call string, err error) call.Envelope {
 	code := taskRefused
 	var faults paramFaults
 	switch {
@@ -109,28 +110,28 @@ func (s *server) noTask(call string, err error) envelope {
 	case errors.As(err, new(forbidden)):
 		code = taskForeign
 	case errors.Is(err, generator.ErrNoTask):
-		return envelope{Message: "Task not found", Data: taskUnknown}
+		return call.Envelope{Message: "Task not found", Data: taskUnknown}
 	case errors.Is(err, generator.ErrState):
 		code = taskState
 	case errors.Is(err, spec.ErrInvalid), errors.Is(err, generator.ErrUntagged), errors.Is(err, generator.ErrNoSite),
 		errors.Is(err, generator.ErrKeyReused), errors.Is(err, generator.ErrSiteChanged):
 	default:
 		s.Log.Warn("task "+call, "error", err)
-		return envelope{Message: tryAgain}
+		return call.Envelope{Message: call.TryAgain}
 	}
-	return envelope{Message: err.Error(), Data: code}
+	return call.Envelope{Message: err.Error(), Data: code}
 }
 
 // taskVerb says a verb to a task; repeated, it is answered as if it had done it.
-func (s *server) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, args) envelope {
-	return func(r *http.Request, a args) envelope {
+func (s *server) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, call.Args) call.Envelope {
+	return func(r *http.Request, a call.Args) call.Envelope {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 		defer cancel()
-		c, err := do(ctx, a.integer("task_id"))
+		c, err := do(ctx, a.Integer("task_id"))
 		if err != nil {
 			return s.noTask(string(verb), err)
 		}
-		e := good(taskOK)
+		e := call.Good(taskOK)
 		e.Message = changed(c)
 		if soft, said := a["soft"].(bool); verb == generator.VerbFinish && !(said && soft) {
 			e.Message += "; jobs that run go on to their end, as with soft"
@@ -157,7 +158,7 @@ func changed(c generator.Change) string {
 const mostReassigned = 1000
 
 // reassignShare gives tasks to another share with their jobs. The message says of each task what did not go and why.
-func (s *server) reassignShare(r *http.Request, a args) envelope {
+func (s *server) reassignShare(r *http.Request, a call.Args) call.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	st, err := s.Site.Load(ctx)
@@ -167,13 +168,13 @@ func (s *server) reassignShare(r *http.Request, a args) envelope {
 	if st.Number == 0 {
 		return s.noTask("reassign_global_share", generator.ErrNoSite)
 	}
-	share, err := leafNamed(st, a.text("share"))
+	share, err := leafNamed(st, a.Text("share"))
 	if err != nil {
-		return envelope{Message: "share: " + err.Error(), Data: taskRefused}
+		return call.Envelope{Message: "share: " + err.Error(), Data: taskRefused}
 	}
 	unknown, words := false, []string{}
-	for ids := range slices.Chunk(a.integers("task_id_list"), mostReassigned) {
-		moved, err := s.Steering.Reassign(ctx, generator.ReassignRequest{Share: share, Tasks: ids, Running: a.boolean("reassign_running_jobs")})
+	for ids := range slices.Chunk(a.Integers("task_id_list"), mostReassigned) {
+		moved, err := s.Steering.Reassign(ctx, generator.ReassignRequest{Share: share, Tasks: ids, Running: a.Boolean("reassign_running_jobs")})
 		if err != nil {
 			return s.noTask("reassign_global_share", err)
 		}
@@ -184,41 +185,41 @@ func (s *server) reassignShare(r *http.Request, a args) envelope {
 			}
 		}
 	}
-	e := good(taskOK)
+	e := call.Good(taskOK)
 	if unknown {
-		e = envelope{Data: taskUnknown}
+		e = call.Envelope{Data: taskUnknown}
 	}
-	e.Message = strings.Join(append([]string{fmt.Sprintf("%d tasks to %s", len(a.integers("task_id_list")), share)}, words...), "; ")
+	e.Message = strings.Join(append([]string{fmt.Sprintf("%d tasks to %s", len(a.Integers("task_id_list")), share)}, words...), "; ")
 	return e
 }
 
 // changePriority gives a task and its jobs another priority.
-func (s *server) changePriority(r *http.Request, a args) envelope {
+func (s *server) changePriority(r *http.Request, a call.Args) call.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	priority := a.integer("priority")
+	priority := a.Integer("priority")
 	if int64(int32(priority)) != priority {
-		return envelope{Message: fmt.Sprintf("priority: %d is out of range", priority), Data: taskRefused}
+		return call.Envelope{Message: fmt.Sprintf("priority: %d is out of range", priority), Data: taskRefused}
 	}
-	if _, err := s.Steering.Prioritise(ctx, a.integer("task_id"), int(priority)); err != nil {
+	if _, err := s.Steering.Prioritise(ctx, a.Integer("task_id"), int(priority)); err != nil {
 		return s.noTask("change_priority", err)
 	}
-	return envelope{Success: true, Message: "1 tasks changed"}
+	return call.Envelope{Success: true, Message: "1 tasks changed"}
 }
 
 // taskStatus is the state of a task, by PanDA's name.
-func (s *server) taskStatus(r *http.Request, a args) envelope {
-	return s.ofTask(r, a, "get_status", func(t generator.Task) envelope { return good(factsOf(t)["status"]) })
+func (s *server) taskStatus(r *http.Request, a call.Args) call.Envelope {
+	return s.ofTask(r, a, "get_status", func(t generator.Task) call.Envelope { return call.Good(factsOf(t)["status"]) })
 }
 
 // taskParameters are those that the task was submitted with.
-func (s *server) taskParameters(r *http.Request, a args) envelope {
-	return s.ofTask(r, a, "get_task_parameters", func(t generator.Task) envelope {
+func (s *server) taskParameters(r *http.Request, a call.Args) call.Envelope {
+	return s.ofTask(r, a, "get_task_parameters", func(t generator.Task) call.Envelope {
 		kept := keptOf(t)
 		if kept.Parameters == nil {
-			return bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
+			return call.Bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
 		}
-		return good(kept.Parameters)
+		return call.Good(kept.Parameters)
 	})
 }
 

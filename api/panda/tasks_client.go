@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
@@ -71,8 +72,8 @@ func (t *translation) client() {
 
 // output notes an output of prun's: the pilot stores it.
 func (t *translation) output(name string, p map[string]any) {
-	lfn, _ := toText(p["value"])
-	dataset, _ := toText(p["dataset"])
+	lfn, _ := call.ToText(p["value"])
+	dataset, _ := call.ToText(p["dataset"])
 	if strings.ContainsAny(lfn+dataset, ",|") || strings.HasPrefix(lfn, "regex") {
 		t.in.fault(name, "%q: outputs have names here, no pattern but a *", lfn)
 		return

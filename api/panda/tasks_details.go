@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -64,7 +65,7 @@ type facts map[string]any
 // factsOf knows of a task without an end that it changed just now: PanDA's programs ask for tasks by their last change.
 func factsOf(t generator.Task) facts {
 	kept := keptOf(t)
-	given, _ := parseJSON(kept.Parameters) // read before, and digits count; none where there are none
+	given, _ := call.ParseJSON(kept.Parameters) // read before, and digits count; none where there are none
 	changed := time.Now()
 	if t.EndedAt != nil {
 		changed = *t.EndedAt
@@ -76,8 +77,8 @@ func factsOf(t generator.Task) facts {
 	f := facts{"jediTaskID": t.ID, "reqID": t.ID, "taskName": t.Name, "userName": t.User, "status": state, "superStatus": super,
 		"errorDialog": orNull(t.Reason), "gshare": orNull(t.Share), "currentPriority": t.Priority, "taskPriority": nil,
 		"coreCount": nil, "ramCount": nil, "ramUnit": "MB", "diskCount": nil, "walltime": nil, "maxAttempt": t.MaxAttempts,
-		"creationDate": pandaTime(&t.CreatedAt), "modificationTime": pandaTime(&changed), "startTime": pandaTime(t.StartedAt),
-		"endTime": pandaTime(t.EndedAt), "statistics": sumUp(t.Jobs), "parent_tid": nil}
+		"creationDate": call.PandaTime(&t.CreatedAt), "modificationTime": call.PandaTime(&changed), "startTime": call.PandaTime(t.StartedAt),
+		"endTime": call.PandaTime(t.EndedAt), "statistics": sumUp(t.Jobs), "parent_tid": nil}
 	for name, attribute := range map[string]string{"vo": "vo", "prodSourceLabel": "label", "taskType": "labels.taskType",
 		"processingType": "processing_type", "workingGroup": "working_group", "campaign": "campaign", "transPath": "transformation"} {
 		f[name] = orNull(t.Attributes[attribute])
@@ -147,49 +148,49 @@ func (f facts) detailed(t generator.Task) facts {
 }
 
 // taskDetails shows a task. Its parameters are there where they are asked for, and its jobs by state.
-func (s *server) taskDetails(r *http.Request, a args) envelope {
-	return s.ofTask(r, a, "get_details", func(t generator.Task) envelope {
+func (s *server) taskDetails(r *http.Request, a call.Args) call.Envelope {
+	return s.ofTask(r, a, "get_details", func(t generator.Task) call.Envelope {
 		f := factsOf(t)
-		if a.boolean("include_status") {
+		if a.Boolean("include_status") {
 			f["jobs"] = map[string]int64{"total": t.Jobs.Total, "defined": t.Jobs.Waiting, "activated": t.Jobs.Ready,
 				"running": t.Jobs.Leased, "finished": t.Jobs.Finished, "failed": t.Jobs.Failed, "cancelled": t.Jobs.Cancelled}
 		}
-		if a.boolean("include_parameters") {
+		if a.Boolean("include_parameters") {
 			f.detailed(t)
 		}
-		return good(f)
+		return call.Good(f)
 	})
 }
 
 // taskInfo shows a task with all that is known of it.
-func (s *server) taskInfo(r *http.Request, a args) envelope {
-	return s.ofTask(r, a, "get_detailed_info", func(t generator.Task) envelope { return good(factsOf(t).detailed(t)) })
+func (s *server) taskInfo(r *http.Request, a call.Args) call.Envelope {
+	return s.ofTask(r, a, "get_detailed_info", func(t generator.Task) call.Envelope { return call.Good(factsOf(t).detailed(t)) })
 }
 
 // parentInfo shows the task that a task was submitted under.
-func (s *server) parentInfo(r *http.Request, a args) envelope {
-	e := s.ofTask(r, a, "get_parent_detailed_info", func(t generator.Task) envelope {
+func (s *server) parentInfo(r *http.Request, a call.Args) call.Envelope {
+	e := s.ofTask(r, a, "get_parent_detailed_info", func(t generator.Task) call.Envelope {
 		parent := keptOf(t).Parent
 		if parent == 0 {
-			return bad("No parent task found")
+			return call.Bad("No parent task found")
 		}
-		e := s.taskInfo(r, args{"task_id": parent})
+		e := s.taskInfo(r, call.Args{"task_id": parent})
 		if e.Data == taskUnknown {
-			return bad("Parent task not found")
+			return call.Bad("Parent task not found")
 		}
 		return e
 	})
 	if e.Data == taskUnknown {
-		return bad("Child task not found")
+		return call.Bad("Child task not found")
 	}
 	return e
 }
 
 // ofTask answers about one task.
-func (s *server) ofTask(r *http.Request, a args, call string, tell func(generator.Task) envelope) envelope {
+func (s *server) ofTask(r *http.Request, a call.Args, call string, tell func(generator.Task) call.Envelope) call.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	t, err := s.Steering.Task(ctx, a.integer("task_id"))
+	t, err := s.Steering.Task(ctx, a.Integer("task_id"))
 	if err != nil {
 		return s.noTask(call, err)
 	}

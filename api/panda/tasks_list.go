@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -20,22 +21,22 @@ const usualLabel = "user"
 
 // tasksModifiedSince lists tasks by id. Those of the caller are meant unless another user is named: by a subject whose last
 // CN counts, or plainly. A caller without a name means everybody.
-func (s *server) tasksModifiedSince(r *http.Request, a args) envelope {
-	since, err := timeOf(a.text("since"))
+func (s *server) tasksModifiedSince(r *http.Request, a call.Args) call.Envelope {
+	since, err := call.TimeOf(a.Text("since"))
 	if err != nil || since == nil {
-		return bad("since: expected a time such as 2024-12-18 14:30:45, got %q", a.text("since"))
+		return call.Bad("since: expected a time such as 2024-12-18 14:30:45, got %q", a.Text("since"))
 	}
-	user := personOf(a.text("dn"))
+	user := personOf(a.Text("dn"))
 	if user == "" {
 		user = owner(r)
 	}
-	chosen := generator.Recent{User: user, Label: cmp.Or(a.text("prod_source_label"), usualLabel), Since: since, After: a.integer("min_task_id"), Limit: mostTasks}
+	chosen := generator.Recent{User: user, Label: cmp.Or(a.Text("prod_source_label"), usualLabel), Since: since, After: a.Integer("min_task_id"), Limit: mostTasks}
 	return answer(s, r, "get_tasks_modified_since", func(ctx context.Context) (map[string]facts, error) {
 		tasks, err := s.Steering.Recent(ctx, chosen)
 		found := map[string]facts{}
 		for _, t := range tasks {
 			f := factsOf(t)
-			if a.boolean("full") {
+			if a.Boolean("full") {
 				f.detailed(t)
 			}
 			found[strconv.FormatInt(t.ID, 10)] = f
@@ -72,19 +73,19 @@ type taskFilter map[string]*regexp.Regexp
 
 // detailedSince lists tasks with all that is known of them. Who asks for ids, requests or a user gets them whoever they
 // belong to, else the caller's are meant.
-func (s *server) detailedSince(r *http.Request, a args) envelope {
+func (s *server) detailedSince(r *http.Request, a call.Args) call.Envelope {
 	chosen := generator.Recent{User: owner(r), Limit: usualTasks}
 	if n, said := a["n_tasks"].(int64); said {
 		chosen.Limit = int(max(1, min(n, mostTasks)))
 	}
-	since, err := timeOf(a.text("since"))
+	since, err := call.TimeOf(a.Text("since"))
 	if err != nil {
-		return bad("since: %s", err)
+		return call.Bad("since: %s", err)
 	}
 	chosen.Since = since
-	filter, ids, err := readFilter(a.text("filters"), &chosen)
+	filter, ids, err := readFilter(a.Text("filters"), &chosen)
 	if err != nil {
-		return bad("%s", err)
+		return call.Bad("%s", err)
 	}
 	return answer(s, r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
 		var tasks []generator.Task
@@ -111,18 +112,18 @@ func readFilter(text string, chosen *generator.Recent) (filter taskFilter, ids [
 	if text == "" {
 		return nil, nil, nil
 	}
-	given, err := parseJSON([]byte(text))
+	given, err := call.ParseJSON([]byte(text))
 	if err != nil {
 		return nil, nil, fmt.Errorf(`filters is not valid JSON: expected an object such as {"status": "finished|done"}: %w`, err)
 	}
 	filter = taskFilter{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if absent(given[name]) {
+		if call.Absent(given[name]) {
 			continue
 		}
-		value, ok := toText(given[name])
+		value, ok := call.ToText(given[name])
 		if !ok {
-			return nil, nil, fmt.Errorf("filters: %s must be of type str, got %s", name, kindOf(given[name]))
+			return nil, nil, fmt.Errorf("filters: %s must be of type str, got %s", name, call.KindOf(given[name]))
 		}
 		plain := !strings.ContainsAny(value, `^$*+?\|()`)
 		pattern := value

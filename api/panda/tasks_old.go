@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/go-chi/chi/v5"
 )
 
@@ -12,7 +13,7 @@ import (
 type oldTaskCall struct {
 	as    string            // the call, below /api/v1
 	names map[string]string // arguments, old → new; others are not looked at
-	form  func(args, envelope) any
+	form  func(call.Args, call.Envelope) any
 }
 
 // ofOldTask is the task of a call, with more arguments.
@@ -42,46 +43,46 @@ var oldTaskCalls = map[string]oldTaskCall{
 	"getJediTasksInTimeRange": {"/task/get_tasks_modified_since", map[string]string{"timeRange": "since", "dn": "dn", "fullFlag": "full",
 		"minTaskID": "min_task_id", "task_type": "prod_source_label"}, tasksByID},
 	"killJobs":           {"/job/kill", map[string]string{"ids": "job_ids", "code": "code"}, dataAlone},
-	"getUserJobMetadata": {"/job/get_metadata_for_analysis_jobs", ofOldTask(), func(_ args, e envelope) any { return e.Data }},
+	"getUserJobMetadata": {"/job/get_metadata_for_analysis_jobs", ofOldTask(), func(_ call.Args, e call.Envelope) any { return e.Data }},
 }
 
 // oldTaskRoutes serves them; of calls that the new API lacks here there is no old one either.
 func (s *server) oldTaskRoutes(r chi.Router) {
-	new := map[string]endpoint{}
+	new := map[string]call.Endpoint{}
 	for _, e := range s.calls() {
-		new[e.path] = e
+		new[e.Path] = e
 	}
 	for name, c := range oldTaskCalls {
 		e, there := new[c.as]
 		if !there {
 			continue
 		}
-		s.oldRoute(r, name, func(r *http.Request, a args) any {
+		s.oldRoute(r, name, func(r *http.Request, a call.Args) any {
 			for old, value := range a {
 				text, _ := value.(string)
-				if ids := pickledIDs(text); ids != nil && (old == "ids" || old == "jedi_task_ids_pickle") {
+				if ids := call.PickledIDs(text); ids != nil && (old == "ids" || old == "jedi_task_ids_pickle") {
 					a[old] = ids
 				}
 			}
-			return c.form(a, e.called(r, oldCall{names: c.names}.renamed(a)))
+			return c.form(a, e.Called(r, oldCall{names: c.names}.renamed(a)))
 		})
 	}
 }
 
 // verdict is a pair of how it went and the message: a code where properErrorCode asks for it, else if it went well.
-func verdict(a args, e envelope) any {
-	if proper, _ := toBool(a["properErrorCode"]); proper {
+func verdict(a call.Args, e call.Envelope) any {
+	if proper, _ := call.ToBool(a["properErrorCode"]); proper {
 		return codeAnd(a, e)
 	}
-	return pickleOf(tuple{e.Success, e.Message})
+	return call.PickleOf(call.Tuple{e.Success, e.Message})
 }
 
 // codeAnd is a pair of the code, 0 where it went well, and the message.
-func codeAnd(_ args, e envelope) any {
-	return pickleOf(tuple{json.Number(codeOf(e)), e.Message})
+func codeAnd(_ call.Args, e call.Envelope) any {
+	return call.PickleOf(call.Tuple{json.Number(codeOf(e)), e.Message})
 }
 
-func codeOf(e envelope) string {
+func codeOf(e call.Envelope) string {
 	if e.Success {
 		return "0"
 	}
@@ -92,29 +93,29 @@ func codeOf(e envelope) string {
 }
 
 // codeAndText is a pair of the code and the data as JSON, or the message.
-func codeAndText(_ args, e envelope) any {
+func codeAndText(_ call.Args, e call.Envelope) any {
 	if !e.Success {
-		return pickleOf(tuple{json.Number(codeOf(e)), e.Message})
+		return call.PickleOf(call.Tuple{json.Number(codeOf(e)), e.Message})
 	}
 	text, _ := json.Marshal(e.Data) // it is going to be answered
-	return pickleOf(tuple{json.Number("0"), string(text)})
+	return call.PickleOf(call.Tuple{json.Number("0"), string(text)})
 }
 
 // dataAlone is the data; nothing where it went badly.
-func dataAlone(_ args, e envelope) any {
+func dataAlone(_ call.Args, e call.Envelope) any {
 	if !e.Success {
-		return pickleOf(nil)
+		return call.PickleOf(nil)
 	}
-	return pickleOf(e.Data)
+	return call.PickleOf(e.Data)
 }
 
 // tasksByID is a dictionary of tasks by their ids.
-func tasksByID(_ args, e envelope) any {
-	found := byID{}
+func tasksByID(_ call.Args, e call.Envelope) any {
+	found := call.ByID{}
 	if tasks, ok := e.Data.(map[string]facts); ok {
 		for id, f := range tasks {
 			found[id] = f
 		}
 	}
-	return pickleOf(found)
+	return call.PickleOf(found)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -111,7 +112,7 @@ func translate(given map[string]any, st *site.Site) (spec.Spec, []Ignored, error
 		*taskTexts[name](&t.spec) = t.in.text(name)
 	}
 	for _, name := range []string{"taskName", "userName"} {
-		if absent(given[name]) {
+		if call.Absent(given[name]) {
 			t.in.fault(name, "is missing")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -68,7 +69,7 @@ func TestTranslate(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := taskCase{About: c.About, Given: c.Given}
-			given, err := parseJSON(c.Given)
+			given, err := call.ParseJSON(c.Given)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +159,7 @@ func TestTranslateNamesEverything(t *testing.T) {
 			}
 		}
 		for name, v := range given {
-			if whyNot[name] == "" && name != "quite_unknown" || absent(v) {
+			if whyNot[name] == "" && name != "quite_unknown" || call.Absent(v) {
 				continue
 			}
 			if !strings.Contains(reasons(ignored), name+" (") {
@@ -246,7 +247,7 @@ func TestMaxWalltime(t *testing.T) {
 		{open, `"walltime": 1e9`, 0, "walltime: "},
 		{open, `"cpuTime": 1e12, "nEventsPerJob": 10`, 0, "cpuTime: "},
 	} {
-		given, err := parseJSON([]byte(`{"taskName": "t", "userName": "u", "noInput": true, "nEvents": 10, "jobParameters": "true", ` + c.more + `}`))
+		given, err := call.ParseJSON([]byte(`{"taskName": "t", "userName": "u", "noInput": true, "nEvents": 10, "jobParameters": "true", ` + c.more + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +258,7 @@ func TestMaxWalltime(t *testing.T) {
 	}
 	s := &spec.Spec{Queues: []string{"SHORT"}}
 	for more, want := range map[string]spec.Walltime{`{"maxWalltime": 3600}`: 3600, `{"maxWalltime": 3600, "site": "LONG"}`: 96 * 3600} {
-		given, err := parseJSON([]byte(more))
+		given, err := call.ParseJSON([]byte(more))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -44,8 +45,8 @@ func (t *translation) work() {
 		}
 	case events > 0:
 		t.spec.Events = &spec.Events{Total: events, PerJob: eventsPerJob}
-		cpu, _ := toNumber(t.in.left["cpuTime"])
-		switch t.fits = eventsPerJob == 0 && absent(t.in.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
+		cpu, _ := call.ToNumber(t.in.left["cpuTime"])
+		switch t.fits = eventsPerJob == 0 && call.Absent(t.in.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
 		case t.fits: // needs says how
 		case eventsPerJob == 0:
 			t.spec.Events.PerJob = events
@@ -75,7 +76,7 @@ func (t *translation) command() {
 	for i, p := range t.parameters() {
 		value := t.value(fmt.Sprintf("jobParameters[%d]", i), p)
 		line.WriteString(value)
-		if together, said := toBool(p["padding"]); !said || together {
+		if together, said := call.ToBool(p["padding"]); !said || together {
 			line.WriteByte(' ')
 		}
 	}
@@ -101,12 +102,12 @@ func (t *translation) parameters() (items []map[string]any) {
 	}
 	all, ok := v.([]any)
 	if !ok && v != nil {
-		t.in.fault("jobParameters", "must be of type list, got %s", kindOf(v))
+		t.in.fault("jobParameters", "must be of type list, got %s", call.KindOf(v))
 	}
 	for i, item := range all {
 		p, ok := item.(map[string]any)
 		if !ok {
-			t.in.fault(fmt.Sprintf("jobParameters[%d]", i), "must be of type dict, got %s", kindOf(item))
+			t.in.fault(fmt.Sprintf("jobParameters[%d]", i), "must be of type dict, got %s", call.KindOf(item))
 			p = map[string]any{"type": "constant"}
 		}
 		items = append(items, p)
@@ -116,17 +117,17 @@ func (t *translation) parameters() (items []map[string]any) {
 
 // value is what an item puts into the command.
 func (t *translation) value(name string, p map[string]any) string {
-	if !absent(p["offset"]) {
-		n, ok := coerce(p["offset"], integer)
-		f, _ := toNumber(p["offset"])
+	if !call.Absent(p["offset"]) {
+		n, ok := call.Coerce(p["offset"], call.Integer)
+		f, _ := call.ToNumber(p["offset"])
 		if t.offset, _ = n.(int64); !ok || f != math.Trunc(f) || t.offset < 0 || t.offset > maxOffset {
 			t.in.fault(name+".offset", "%v is no whole number from 0 to %d", p["offset"], int64(maxOffset))
 			t.offset = 0
 		}
 	}
 	defer func() { t.offset = 0 }()
-	dataset, named := toText(p["dataset"])
-	switch role, _ := toText(p["param_type"]); role {
+	dataset, named := call.ToText(p["dataset"])
+	switch role, _ := call.ToText(p["param_type"]); role {
 	case "input":
 		if named && dataset != "" && len(t.spec.Inputs) == 0 && t.shared == nil {
 			t.in.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
@@ -138,15 +139,15 @@ func (t *translation) value(name string, p map[string]any) string {
 			t.in.ignore(name+".dataset", noCatalog+": outputs are what the payload writes")
 		}
 	}
-	if kind, _ := toText(p["type"]); kind != "constant" && kind != "template" {
+	if kind, _ := call.ToText(p["type"]); kind != "constant" && kind != "template" {
 		t.in.fault(name+".type", "%q is not one of constant, template", kind)
 	}
-	if hidden, _ := toBool(p["hidden"]); hidden || absent(p["value"]) {
+	if hidden, _ := call.ToBool(p["hidden"]); hidden || call.Absent(p["value"]) {
 		return ""
 	}
-	value, ok := toText(p["value"])
+	value, ok := call.ToText(p["value"])
 	if !ok {
-		t.in.fault(name+".value", "must be of type str, got %s", kindOf(p["value"]))
+		t.in.fault(name+".value", "must be of type str, got %s", call.KindOf(p["value"]))
 	}
 	return t.filled(name+".value", value)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -40,18 +41,18 @@ func (u update) known() bool {
 func (u update) final() bool { return outcomes[u.state] != "" || u.state == "holding" }
 
 // fromOld and fromNew take the arguments of an update, brought to their kinds.
-func fromOld(a args) update {
+func fromOld(a call.Args) update {
 	a = withoutKeys(a)
-	u := update{job: a.integer("jobId"), attempt: int(a.integer("attemptNr")), state: a.text("state"), report: reportOf(a, oldName),
-		outputs: unwrap(a["xml"]), metaData: unwrap(a["metaData"]), pilotLog: a.text("pilotLog"), stdout: a.text("stdout")}
-	return u.at(timeSaid(a.number("startTime")), timeSaid(a.number("endTime")))
+	u := update{job: a.Integer("jobId"), attempt: int(a.Integer("attemptNr")), state: a.Text("state"), report: reportOf(a, oldName),
+		outputs: call.Unwrap(a["xml"]), metaData: call.Unwrap(a["metaData"]), pilotLog: a.Text("pilotLog"), stdout: a.Text("stdout")}
+	return u.at(timeSaid(a.Number("startTime")), timeSaid(a.Number("endTime")))
 }
 
-func fromNew(a args) update {
+func fromNew(a call.Args) update {
 	a = withoutKeys(a)
-	u := update{job: a.integer("job_id"), attempt: int(a.integer("attempt_nr")), state: a.text("job_status"), report: reportOf(a, newName),
-		outputs: unwrap(a["job_output_report"]), metaData: unwrap(a["meta_data"]), pilotLog: a.text("pilot_log"), stdout: a.text("stdout")}
-	return u.at(dateSaid(a.text("start_time")), dateSaid(a.text("end_time")))
+	u := update{job: a.Integer("job_id"), attempt: int(a.Integer("attempt_nr")), state: a.Text("job_status"), report: reportOf(a, newName),
+		outputs: call.Unwrap(a["job_output_report"]), metaData: call.Unwrap(a["meta_data"]), pilotLog: a.Text("pilot_log"), stdout: a.Text("stdout")}
+	return u.at(dateSaid(a.Text("start_time")), dateSaid(a.Text("end_time")))
 }
 
 // at completes the report.
@@ -64,7 +65,7 @@ func (u update) at(start, end string) update {
 	keep("startTime", start)
 	keep("endTime", end)
 	keep("state", u.state)
-	keep("stdout", tail(u.stdout, maxStdout))
+	keep("stdout", call.Tail(u.stdout, maxStdout))
 	keep("metaData", u.metaData)
 	if _, files := u.outputs.(map[string]any); !files {
 		keep("xml", outputText(u.outputs))
@@ -75,7 +76,7 @@ func (u update) at(start, end string) update {
 // outputText keeps a list of outputs that is no JSON object.
 func outputText(v any) any {
 	if s, ok := v.(string); ok {
-		return cut(s, maxField)
+		return call.Cut(s, call.MaxField)
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (s *server) finish(ctx context.Context, u update, lease string) error {
 func (u update) result(lease string) dispatcher.Result {
 	files, _ := u.outputs.(map[string]any)
 	return dispatcher.Result{Lease: lease, Outcome: outcomes[u.state], ExitCode: u.exitCode(), Message: u.message(), Usage: u.usage(),
-		Outputs: files, LogTail: tail(u.pilotLog, maxTail), Report: u.report}
+		Outputs: files, LogTail: call.Tail(u.pilotLog, maxTail), Report: u.report}
 }
 
 // late hears an update of an attempt that is over already, or never was. A last word is kept where it is another one than

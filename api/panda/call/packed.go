@@ -1,4 +1,4 @@
-package panda
+package call
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
-// words are those of a text with commas.
-func words(v any) any {
-	text, ok := toText(v)
+// Words are those of a text with commas.
+func Words(v any) any {
+	text, ok := ToText(v)
 	if !ok {
 		return v
 	}
@@ -21,14 +21,14 @@ func words(v any) any {
 	return all
 }
 
-// packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
-func packed(v any) any {
-	left := maxValues
-	return packedIn(v, &left)
+// Packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
+func Packed(v any) any {
+	left := MaxValues
+	return PackedIn(v, &left)
 }
 
-// packedIn is packed for one of several arguments, which may have so many values left.
-func packedIn(v any, left *int) any {
+// PackedIn is packed for one of several arguments, which may have so many values left.
+func PackedIn(v any, left *int) any {
 	text, ok := v.(string)
 	if !ok || text == "" || !strings.ContainsRune(`[{"`, rune(text[0])) {
 		return v

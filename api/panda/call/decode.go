@@ -1,4 +1,4 @@
-package panda
+package call
 
 import (
 	"bytes"
@@ -20,18 +20,18 @@ import (
 // Bounds of a body: as it comes, and unpacked. The largest are final updates with a job report.
 const (
 	maxBody     = 8 << 20
-	maxUnpacked = 32 << 20
-	maxValues   = 500_000 // of JSON: a body of them takes 50 MB and more
+	MaxUnpacked = 32 << 20
+	MaxValues   = 500_000 // of JSON: a body of them takes 50 MB and more
 )
 
-// args are the arguments of a call by name. Values are as encoding/json has them, with json.Number; those of forms and
+// Args are the arguments of a call by name. Values are as encoding/json has them, with json.Number; those of forms and
 // queries are strings, or lists of strings where a name is given several times.
-type args map[string]any
+type Args map[string]any
 
-// decode reads the arguments of a request: the query of a GET, else the body, which is JSON or a form, packed or not.
+// Decode reads the arguments of a request: the query of a GET, else the body, which is JSON or a form, packed or not.
 // What it is shows in the body itself; pilots say little about it, and not always the truth. Some Harvesters send a GET
 // with a form.
-func decode(w http.ResponseWriter, r *http.Request) (args, error) {
+func Decode(w http.ResponseWriter, r *http.Request) (Args, error) {
 	if said := r.Method == http.MethodGet || r.Method == http.MethodHead; said && (r.URL.RawQuery != "" || r.ContentLength <= 0) {
 		return formArgs(r.URL.Query()), nil
 	}
@@ -39,11 +39,11 @@ func decode(w http.ResponseWriter, r *http.Request) (args, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the body could not be read: %w", err)
 	}
-	return parse(body)
+	return Parse(body)
 }
 
-// parse reads a body.
-func parse(body []byte) (args, error) {
+// Parse reads a body.
+func Parse(body []byte) (Args, error) {
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		var err error
 		if body, err = unpack(body); err != nil {
@@ -53,9 +53,9 @@ func parse(body []byte) (args, error) {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0:
-		return args{}, nil
+		return Args{}, nil
 	case body[0] == '{':
-		return parseJSON(body)
+		return ParseJSON(body)
 	case body[0] == '[' || body[0] == '"':
 		return nil, errors.New("failed to load JSON: expected an object of arguments")
 	}
@@ -71,17 +71,17 @@ func unpack(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the body is broken gzip: %w", err)
 	}
-	body, err = io.ReadAll(io.LimitReader(z, maxUnpacked+1))
+	body, err = io.ReadAll(io.LimitReader(z, MaxUnpacked+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the body is broken gzip: %w", err)
-	case len(body) > maxUnpacked:
-		return nil, fmt.Errorf("the body unpacks to more than %d bytes", maxUnpacked)
+	case len(body) > MaxUnpacked:
+		return nil, fmt.Errorf("the body unpacks to more than %d bytes", MaxUnpacked)
 	}
 	return body, nil
 }
 
-func parseJSON(body []byte) (args, error) {
+func ParseJSON(body []byte) (Args, error) {
 	a, err := readObject(body)
 	if err != nil {
 		if numbered := noNumbers(body); !bytes.Equal(numbered, body) {
@@ -91,9 +91,9 @@ func parseJSON(body []byte) (args, error) {
 	return a, err
 }
 
-func readObject(body []byte) (a args, err error) {
-	if strict.ManyValues(body, maxValues) {
-		return nil, fmt.Errorf("failed to load JSON: more than %d values", maxValues)
+func readObject(body []byte) (a Args, err error) {
+	if strict.ManyValues(body, MaxValues) {
+		return nil, fmt.Errorf("failed to load JSON: more than %d values", MaxValues)
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -122,8 +122,8 @@ func noNumbers(body []byte) []byte {
 
 // formArgs takes the values of a form or a query. PHP's way to write a list, name[]=, is a list too, and goes before a
 // plain one of the name.
-func formArgs(values url.Values) args {
-	a := args{}
+func formArgs(values url.Values) Args {
+	a := Args{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		vs := values[name]
 		short, list := strings.CutSuffix(name, "[]")

@@ -1,4 +1,4 @@
-package panda
+package call
 
 import (
 	"bytes"
@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// pickle is a value in the first form that Python's module of this name reads: text, an operation a line. Some old calls
+// Pickle is a value in the first form that Python's module of this name reads: text, an operation a line. Some old calls
 // are answered in it. Of what comes in it only lists of ids are read.
-type pickle []byte
+type Pickle []byte
 
 // tuple is a list that is one in Python; byID is a dictionary whose keys are ints there.
 type (
-	tuple []any
-	byID  map[string]any
+	Tuple []any
+	ByID  map[string]any
 )
 
-// pickleOf writes a value as it would be in JSON.
-func pickleOf(v any) pickle {
+// PickleOf writes a value as it would be in JSON.
+func PickleOf(v any) Pickle {
 	var b bytes.Buffer
 	pickleTo(&b, v)
 	b.WriteByte('.')
 	return b.Bytes()
 }
 
-func (t tally) pickle() pickle { return pickleOf(t) }
+func (t Tally) Pickle() Pickle { return PickleOf(t) }
 
 func pickleTo(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
@@ -45,7 +45,7 @@ func pickleTo(b *bytes.Buffer, v any) {
 		}
 	case string:
 		pickleText(b, v)
-	case tuple:
+	case Tuple:
 		b.WriteByte('(')
 		for _, item := range v {
 			pickleTo(b, item)
@@ -57,7 +57,7 @@ func pickleTo(b *bytes.Buffer, v any) {
 			pickleTo(b, item)
 			b.WriteByte('a')
 		}
-	case byID:
+	case ByID:
 		pickleDict(b, v, func(key string) { fmt.Fprintf(b, "I%s\n", key) })
 	case map[string]any:
 		pickleDict(b, v, func(key string) { pickleText(b, key) })
@@ -101,8 +101,8 @@ func pickleText(b *bytes.Buffer, text string) {
 	b.WriteByte('\n')
 }
 
-// pickledIDs reads a list of ids in that form; nil for what is none.
-func pickledIDs(text string) (ids []any) {
+// PickledIDs reads a list of ids in that form; nil for what is none.
+func PickledIDs(text string) (ids []any) {
 	if !strings.HasPrefix(text, "(l") || !strings.HasSuffix(text, ".") {
 		return nil
 	}
