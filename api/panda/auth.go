@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/api/origin"
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/site"
@@ -198,12 +198,12 @@ func refuse(w http.ResponseWriter, r *http.Request, why error) {
 	}
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/api/"):
-		call.Envelope{Message: why.Error(), Status: status}.Write(w)
+		wire.Envelope{Message: why.Error(), Status: status}.Write(w)
 	case errors.Is(why, errPage):
-		call.WriteJSON(w, status, call.Declined(scRole, why.Error()))
+		wire.WriteJSON(w, status, wire.Declined(scRole, why.Error()))
 	case status == http.StatusServiceUnavailable:
-		call.WriteJSON(w, status, call.Declined(call.ScTimeOut, why.Error()))
+		wire.WriteJSON(w, status, wire.Declined(wire.ScTimeOut, why.Error()))
 	default:
-		call.WriteJSON(w, http.StatusOK, call.Declined(scRole, why.Error()))
+		wire.WriteJSON(w, http.StatusOK, wire.Declined(scRole, why.Error()))
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -36,11 +36,11 @@ func pack(t testing.TB, body []byte) []byte {
 func TestForms(t *testing.T) {
 	said := `{"siteName":"Q","mem":24105.56,"diskSpace":16336,"taskID":"77","node":"vm","nJobs":2}`
 	form := url.Values{"siteName": {"Q"}, "mem": {"24105.56"}, "diskSpace": {"16336"}, "taskID": {"77"}, "node": {"vm"}, "nJobs": {"2"}}.Encode()
-	want := call.Args{"siteName": "Q", "mem": 24105.56, "diskSpace": 16336.0, "taskID": int64(77), "node": "vm", "nJobs": int64(2)}
+	want := wire.Args{"siteName": "Q", "mem": 24105.56, "diskSpace": 16336.0, "taskID": int64(77), "node": "vm", "nJobs": int64(2)}
 	for name, body := range map[string][]byte{
 		"json": []byte(said), "gzip": pack(t, []byte(said)), "form": []byte(form), "packed form": pack(t, []byte(form)), "padded": []byte(" \n" + said + "\n"),
 	} {
-		a, err := call.Parse(body)
+		a, err := wire.Parse(body)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -49,19 +49,19 @@ func TestForms(t *testing.T) {
 		}
 	}
 	r := httptest.NewRequest("GET", "/x?"+form, nil)
-	if a, err := call.Decode(httptest.NewRecorder(), r); err != nil || !reflect.DeepEqual(oldGetJob.Lenient(a), want) {
+	if a, err := wire.Decode(httptest.NewRecorder(), r); err != nil || !reflect.DeepEqual(oldGetJob.Lenient(a), want) {
 		t.Error(a, err)
 	}
 }
 
 // Python writes, and reads, floats that are no numbers: they count as not said.
 func TestNoNumbers(t *testing.T) {
-	a, err := call.Parse([]byte(`{"jobId":"7","state":"finished","meanCoreCount":NaN,"avgRSS":-Infinity,"maxRSS":[Infinity],"jobMetrics":"a=NaN \"NaN"}`))
-	want := call.Args{"jobId": "7", "state": "finished", "meanCoreCount": nil, "avgRSS": nil, "maxRSS": []any{nil}, "jobMetrics": `a=NaN "NaN`}
+	a, err := wire.Parse([]byte(`{"jobId":"7","state":"finished","meanCoreCount":NaN,"avgRSS":-Infinity,"maxRSS":[Infinity],"jobMetrics":"a=NaN \"NaN"}`))
+	want := wire.Args{"jobId": "7", "state": "finished", "meanCoreCount": nil, "avgRSS": nil, "maxRSS": []any{nil}, "jobMetrics": `a=NaN "NaN`}
 	if diff := cmp.Diff(want, a); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	if a, err := call.Parse([]byte(`{"jobId":NaN`)); err == nil {
+	if a, err := wire.Parse([]byte(`{"jobId":NaN`)); err == nil {
 		t.Error("half an object was read", a)
 	}
 }
@@ -78,32 +78,32 @@ func TestTimeSaid(t *testing.T) {
 func TestBadBodies(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"half an object": []byte(`{"a":`), "a list": []byte(`[1]`), "a word": []byte(`"a"`), "two objects": []byte(`{} {}`), "prose": []byte(`hello`),
-		"half a gzip": pack(t, []byte(`{"siteName":"Q"}`))[:20], "no gzip": {0x1f, 0x8b, 1}, "a bomb": pack(t, bytes.Repeat([]byte(" "), call.MaxUnpacked+1)),
+		"half a gzip": pack(t, []byte(`{"siteName":"Q"}`))[:20], "no gzip": {0x1f, 0x8b, 1}, "a bomb": pack(t, bytes.Repeat([]byte(" "), wire.MaxUnpacked+1)),
 		"a broken form": []byte("a=%zz"),
 	} {
-		if a, err := call.Parse(body); err == nil {
+		if a, err := wire.Parse(body); err == nil {
 			t.Errorf("%s was read: %v", name, a)
 		}
 	}
-	if a, err := call.Parse(nil); err != nil || len(a) != 0 {
+	if a, err := wire.Parse(nil); err != nil || len(a) != 0 {
 		t.Error("nothing is no arguments", a, err)
 	}
 }
 
 func TestRead(t *testing.T) {
-	p := call.Params{"id": call.Integer | call.Needed, "f": call.Number, "s": call.Text, "b": call.Boolean, "l": call.List, "o": call.Object, "is": call.Integers, "any": call.Anything}
+	p := wire.Params{"id": wire.Integer | wire.Needed, "f": wire.Number, "s": wire.Text, "b": wire.Boolean, "l": wire.List, "o": wire.Object, "is": wire.Integers, "any": wire.Anything}
 	for _, c := range []struct {
 		body string
-		want call.Args
+		want wire.Args
 		err  string
 	}{
-		{`{"id":1,"f":2,"s":"x","b":true,"l":[1],"o":{},"is":[1,2]}`, call.Args{"id": int64(1), "f": 2.0, "s": "x", "b": true,
+		{`{"id":1,"f":2,"s":"x","b":true,"l":[1],"o":{},"is":[1,2]}`, wire.Args{"id": int64(1), "f": 2.0, "s": "x", "b": true,
 			"l": []any{json.Number("1")}, "o": map[string]any{}, "is": []int64{1, 2}}, ""},
-		{`{"id":"12","f":"2.5","s":5,"b":"False"}`, call.Args{"id": int64(12), "f": 2.5, "s": "5", "b": false}, ""},
-		{`{"id":12.0,"s":null,"is":"3"}`, call.Args{"id": int64(12), "is": []int64{3}}, ""},
-		{`id=3&is=1&is=2&b=1&s=None`, call.Args{"id": int64(3), "is": []int64{1, 2}, "b": true}, ""},
-		{`id=3&is[]=1`, call.Args{"id": int64(3), "is": []int64{1}}, ""},
-		{`{"id":9007199254740993}`, call.Args{"id": int64(9007199254740993)}, ""},
+		{`{"id":"12","f":"2.5","s":5,"b":"False"}`, wire.Args{"id": int64(12), "f": 2.5, "s": "5", "b": false}, ""},
+		{`{"id":12.0,"s":null,"is":"3"}`, wire.Args{"id": int64(12), "is": []int64{3}}, ""},
+		{`id=3&is=1&is=2&b=1&s=None`, wire.Args{"id": int64(3), "is": []int64{1, 2}, "b": true}, ""},
+		{`id=3&is[]=1`, wire.Args{"id": int64(3), "is": []int64{1}}, ""},
+		{`{"id":9007199254740993}`, wire.Args{"id": int64(9007199254740993)}, ""},
 		{`{"id":1,"x":1}`, nil, "Argument error: got an unexpected keyword argument 'x'"},
 		{`{}`, nil, "Argument error: missing a required argument: 'id'"},
 		{`{"id":null}`, nil, "Argument error: missing a required argument: 'id'"},
@@ -115,7 +115,7 @@ func TestRead(t *testing.T) {
 		{`{"id":1,"is":["a"]}`, nil, "Type error: All elements in 'is' must be int."},
 		{`{"id":1,"f":"inf"}`, nil, "Type error: 'f' must be of type float, got str."},
 	} {
-		a, err := call.Parse([]byte(c.body))
+		a, err := wire.Parse([]byte(c.body))
 		if err != nil {
 			t.Fatal(c.body, err)
 		}
@@ -140,11 +140,11 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		a, err := call.Parse(body)
+		a, err := wire.Parse(body)
 		if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 			return
 		}
-		b, packedErr := call.Parse(pack(t, body))
+		b, packedErr := wire.Parse(pack(t, body))
 		if (err == nil) != (packedErr == nil) || !reflect.DeepEqual(a, b) {
 			t.Fatalf("%v %v, packed %v %v", a, err, b, packedErr)
 		}
@@ -173,18 +173,18 @@ func TestManyValues(t *testing.T) {
 		var before, after runtime.MemStats
 		packed := pack(t, []byte(body))
 		runtime.ReadMemStats(&before)
-		_, err := call.Parse(packed)
+		_, err := wire.Parse(packed)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; err == nil || len(err.Error()) > 200 || took > 200<<20 && !pgtest.Raced {
 			t.Errorf("%s: %.200v; it took %d MB", name, err, took>>20)
 		}
 	}
-	if v := call.Unwrap(`{"a":[` + zeros + `0]}`); len(v.(string)) < len(zeros) {
+	if v := wire.Unwrap(`{"a":[` + zeros + `0]}`); len(v.(string)) < len(zeros) {
 		t.Error("a text in a body was taken apart")
 	}
-	a := call.Args{}
+	a := wire.Args{}
 	for old := range oldCalls["setNumSlotsForWP"].names { // each is within bounds, all are not
-		a[old] = "[" + strings.Repeat("0,", call.MaxValues*2/5) + "0]"
+		a[old] = "[" + strings.Repeat("0,", wire.MaxValues*2/5) + "0]"
 	}
 	apart := 0
 	for _, v := range oldCalls["setNumSlotsForWP"].renamed(a) {
@@ -195,15 +195,15 @@ func TestManyValues(t *testing.T) {
 	if len(a) != 6 || apart != 2 {
 		t.Errorf("%d of %d arguments were taken apart, want 2", apart, len(a))
 	}
-	if _, err := call.Parse([]byte(`{"a":[` + strings.Repeat("0,", call.MaxValues/2) + `0], "b":"` + strings.Repeat(",", call.MaxValues) + `"}`)); err != nil {
+	if _, err := wire.Parse([]byte(`{"a":[` + strings.Repeat("0,", wire.MaxValues/2) + `0], "b":"` + strings.Repeat(",", wire.MaxValues) + `"}`)); err != nil {
 		t.Error("fewer values than there may be: ", err)
 	}
 }
 
 // An answer does not repeat megabytes of what was wrong.
 func TestLongNamesAreCut(t *testing.T) {
-	_, err := call.Params{}.Read(call.Args{strings.Repeat("k", 1<<20): 1})
-	if e := call.Bad("%s", err); len(e.Message) > call.MaxMessage {
+	_, err := wire.Params{}.Read(wire.Args{strings.Repeat("k", 1<<20): 1})
+	if e := wire.Bad("%s", err); len(e.Message) > wire.MaxMessage {
 		t.Errorf("%d bytes", len(e.Message))
 	}
 }

@@ -3,6 +3,8 @@ package panda
 import (
 	"net/http"
 	"strings"
+
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // elsewhere are the groups of PanDA's calls for what is not here, and what there is instead.
@@ -33,7 +35,7 @@ func notHere(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		why = "no such call is known; docs/from-panda.md lists those that are"
 	}
-	call.Bad("%s is not served here: %s", call, why).Write(w)
+	wire.Bad("%s is not served here: %s", call, why).Write(w)
 }
 
 // elsewhereOld are such calls of the old API, which has no groups: pchain's, and those about secrets.
@@ -49,5 +51,5 @@ func notThere(w http.ResponseWriter, r *http.Request) {
 	if instead := elsewhereOld[call]; instead != "" {
 		why = instead
 	}
-	call.WriteJSON(w, http.StatusOK, call.Declined(call.ScFailed, call+" is not served here; "+why))
+	wire.WriteJSON(w, http.StatusOK, wire.Declined(wire.ScFailed, call+" is not served here; "+why))
 }

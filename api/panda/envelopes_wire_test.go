@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -20,16 +20,16 @@ import (
 
 // plausible and absurd are values for arguments of each kind. What a query or a body can say of any kind has no absurd one.
 var (
-	plausible = map[call.Kind]any{call.Integer: 1, call.Number: 1.5, call.Text: "x", call.Boolean: true, call.List: []any{}, call.Object: map[string]any{}, call.Integers: []int64{1}, call.Anything: "x"}
-	absurd    = map[call.Kind]any{call.Integer: "one", call.Number: "much", call.Text: []any{}, call.Boolean: "maybe", call.List: map[string]any{}, call.Object: 1, call.Integers: []any{"one"}}
+	plausible = map[wire.Kind]any{wire.Integer: 1, wire.Number: 1.5, wire.Text: "x", wire.Boolean: true, wire.List: []any{}, wire.Object: map[string]any{}, wire.Integers: []int64{1}, wire.Anything: "x"}
+	absurd    = map[wire.Kind]any{wire.Integer: "one", wire.Number: "much", wire.Text: []any{}, wire.Boolean: "maybe", wire.List: map[string]any{}, wire.Object: 1, wire.Integers: []any{"one"}}
 )
 
-// with are arguments that an endpoint needs, with some over them.
-func (e call.Endpoint) with(more map[string]any) map[string]any {
+// needs are arguments that an endpoint needs, with some over them.
+func needs(e wire.Endpoint, more map[string]any) map[string]any {
 	all := map[string]any{}
 	for name, k := range e.Takes {
-		if k&call.Needed != 0 {
-			all[name] = plausible[k&^call.Needed]
+		if k&wire.Needed != 0 {
+			all[name] = plausible[k&^wire.Needed]
 		}
 	}
 	maps.Copy(all, more)
@@ -37,7 +37,7 @@ func (e call.Endpoint) with(more map[string]any) map[string]any {
 }
 
 // envelopeOf makes a call and checks the form of its answer; it returns the status, and what else stands in it.
-func (c caller) envelopeOf(method, path string, said map[string]any, body string) (status int, e call.Envelope) {
+func (c caller) envelopeOf(method, path string, said map[string]any, body string) (status int, e wire.Envelope) {
 	c.t.Helper()
 	at, what := c.url+path, body
 	if method == http.MethodGet {
@@ -105,9 +105,9 @@ func TestEnvelopes(t *testing.T) {
 }
 
 // asked asks one call in all ways, right and wrong.
-func asked(c caller, e call.Endpoint) {
+func asked(c caller, e wire.Endpoint) {
 	c.t.Helper()
-	refused := func(what, word string, status int, got call.Envelope) {
+	refused := func(what, word string, status int, got wire.Envelope) {
 		if status != http.StatusOK || got.Success || !strings.Contains(got.Message, word) {
 			c.t.Errorf("%s: %d %+v", what, status, got)
 		}
@@ -116,19 +116,19 @@ func asked(c caller, e call.Endpoint) {
 	if method != http.MethodGet {
 		method = http.MethodPost
 	}
-	_, open := e.Takes[call.AnyName]
-	if status, _ := c.envelopeOf(method, e.Path, e.with(map[string]any{}), ""); status != http.StatusOK {
+	_, open := e.Takes[wire.AnyName]
+	if status, _ := c.envelopeOf(method, e.Path, needs(e, map[string]any{}), ""); status != http.StatusOK {
 		c.t.Errorf("with what it needs: %d", status)
 	}
 	if !open {
-		status, got := c.envelopeOf(method, e.Path, e.with(map[string]any{"sitename": "x"}), "")
+		status, got := c.envelopeOf(method, e.Path, needs(e, map[string]any{"sitename": "x"}), "")
 		refused("an unknown argument", "unexpected keyword argument 'sitename'", status, got)
 	}
 	for name, k := range e.Takes {
-		if method == http.MethodGet && k&^call.Needed != call.Integer && k&^call.Needed != call.Number || absurd[k&^call.Needed] == nil || name == call.AnyName {
+		if method == http.MethodGet && k&^wire.Needed != wire.Integer && k&^wire.Needed != wire.Number || absurd[k&^wire.Needed] == nil || name == wire.AnyName {
 			continue
 		}
-		status, got := c.envelopeOf(method, e.Path, e.with(map[string]any{name: absurd[k&^call.Needed]}), "")
+		status, got := c.envelopeOf(method, e.Path, needs(e, map[string]any{name: absurd[k&^wire.Needed]}), "")
 		refused(name+" of another kind", "'"+name+"'", status, got)
 	}
 	if method == http.MethodPost {

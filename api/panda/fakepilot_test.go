@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // fakePilot behaves as PanDA's does, as far as a server can tell: it asks for a job, says that it starts, fetches the
@@ -113,11 +113,11 @@ func (p *fakePilot) update(state string, more ...any) (command string) {
 	if status != 200 || a["success"] != true || a["message"] != "" || data["StatusCode"] != 0.0 || len(data) != 2 {
 		p.t.Fatalf("%s: %d %v", state, status, a)
 	}
-	if data["command"] == call.NoCommand {
+	if data["command"] == wire.NoCommand {
 		if len(a) != 3 {
 			p.t.Fatalf("%s: %v", state, a)
 		}
-		return call.NoCommand
+		return wire.NoCommand
 	}
 	if a["command"] != data["command"] || len(a) != 4 {
 		p.t.Fatalf("%s: %v", state, a)
@@ -146,7 +146,7 @@ func (p *fakePilot) final() {
 		}
 		more = append(more, names[i], v)
 	}
-	if command := p.update(state, more...); command != call.NoCommand {
+	if command := p.update(state, more...); command != wire.NoCommand {
 		p.t.Fatalf("a final update is told %s", command)
 	}
 }
@@ -157,7 +157,7 @@ func (p *fakePilot) run() bool {
 	if !p.getJob() {
 		return false
 	}
-	if p.killed = p.update("starting") == call.Killed; !p.killed {
+	if p.killed = p.update("starting") == wire.Killed; !p.killed {
 		p.payload()
 	}
 	if !p.mute {
@@ -212,7 +212,7 @@ func (p *fakePilot) payload() {
 		p.output = string(out)
 	}()
 	for heartbeats := 0; ; heartbeats++ {
-		if p.killed = p.update("running") == call.Killed; p.killed {
+		if p.killed = p.update("running") == wire.Killed; p.killed {
 			stop()
 			<-over
 			return

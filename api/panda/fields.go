@@ -4,35 +4,35 @@ import (
 	"math"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // field is one thing that pilots tell of a job. It is reported under its old name, which is that of PanDA's tables and
 // what users know.
 type field struct {
 	old, new string // new is "" where the new API has it not
-	kind     call.Kind
+	kind     wire.Kind
 }
 
 // fields are what goes into the report of an attempt. Texts are cut to maxField.
 var fields = []field{
-	{"jobMetrics", "job_metrics", call.Text}, {"jobSubStatus", "job_sub_status", call.Text},
-	{"pilotErrorCode", "pilot_error_code", call.Integer}, {"pilotErrorDiag", "pilot_error_diag", call.Text},
-	{"transExitCode", "trans_exit_code", call.Integer},
-	{"exeErrorCode", "exe_error_code", call.Integer}, {"exeErrorDiag", "exe_error_diag", call.Text},
-	{"pilotTiming", "pilot_timing", call.Text}, {"pilotID", "pilot_id", call.Text}, {"batchID", "batch_id", call.Text},
-	{"schedulerID", "scheduler_id", call.Text}, {"node", "node", call.Text}, {"siteName", "site_name", call.Text},
-	{"coreCount", "core_count", call.Integer}, {"meanCoreCount", "mean_core_count", call.Number},
-	{"nEvents", "n_events", call.Integer}, {"nInputFiles", "n_input_files", call.Integer},
-	{"cpuConsumptionTime", "cpu_consumption_time", call.Number}, {"cpuConsumptionUnit", "cpu_consumption_unit", call.Text},
-	{"cpuConversionFactor", "cpu_conversion_factor", call.Number}, {"cpu_architecture_level", "cpu_architecture_level", call.Text},
-	{"maxRSS", "max_rss", call.Number}, {"maxVMEM", "max_vmem", call.Number}, {"maxSWAP", "max_swap", call.Number}, {"maxPSS", "max_pss", call.Number},
-	{"avgRSS", "avg_rss", call.Number}, {"avgVMEM", "avg_vmem", call.Number}, {"avgSWAP", "avg_swap", call.Number}, {"avgPSS", "avg_pss", call.Number},
-	{"totRCHAR", "tot_rchar", call.Number}, {"totWCHAR", "tot_wchar", call.Number}, {"totRBYTES", "tot_rbytes", call.Number}, {"totWBYTES", "tot_wbytes", call.Number},
-	{"rateRCHAR", "rate_rchar", call.Number}, {"rateWCHAR", "rate_wchar", call.Number}, {"rateRBYTES", "rate_rbytes", call.Number}, {"rateWBYTES", "rate_wbytes", call.Number},
-	{"corruptedFiles", "corrupted_files", call.Text}, {"grid", "grid", call.Text},
-	{"sourceSite", "source_site", call.Text}, {"destinationSite", "destination_site", call.Text},
-	{"remainingSpace", "", call.Number}, {"ddmErrorCode", "", call.Integer}, {"ddmErrorDiag", "", call.Text}, {"supErrorCode", "", call.Integer}, {"supErrorDiag", "", call.Text},
+	{"jobMetrics", "job_metrics", wire.Text}, {"jobSubStatus", "job_sub_status", wire.Text},
+	{"pilotErrorCode", "pilot_error_code", wire.Integer}, {"pilotErrorDiag", "pilot_error_diag", wire.Text},
+	{"transExitCode", "trans_exit_code", wire.Integer},
+	{"exeErrorCode", "exe_error_code", wire.Integer}, {"exeErrorDiag", "exe_error_diag", wire.Text},
+	{"pilotTiming", "pilot_timing", wire.Text}, {"pilotID", "pilot_id", wire.Text}, {"batchID", "batch_id", wire.Text},
+	{"schedulerID", "scheduler_id", wire.Text}, {"node", "node", wire.Text}, {"siteName", "site_name", wire.Text},
+	{"coreCount", "core_count", wire.Integer}, {"meanCoreCount", "mean_core_count", wire.Number},
+	{"nEvents", "n_events", wire.Integer}, {"nInputFiles", "n_input_files", wire.Integer},
+	{"cpuConsumptionTime", "cpu_consumption_time", wire.Number}, {"cpuConsumptionUnit", "cpu_consumption_unit", wire.Text},
+	{"cpuConversionFactor", "cpu_conversion_factor", wire.Number}, {"cpu_architecture_level", "cpu_architecture_level", wire.Text},
+	{"maxRSS", "max_rss", wire.Number}, {"maxVMEM", "max_vmem", wire.Number}, {"maxSWAP", "max_swap", wire.Number}, {"maxPSS", "max_pss", wire.Number},
+	{"avgRSS", "avg_rss", wire.Number}, {"avgVMEM", "avg_vmem", wire.Number}, {"avgSWAP", "avg_swap", wire.Number}, {"avgPSS", "avg_pss", wire.Number},
+	{"totRCHAR", "tot_rchar", wire.Number}, {"totWCHAR", "tot_wchar", wire.Number}, {"totRBYTES", "tot_rbytes", wire.Number}, {"totWBYTES", "tot_wbytes", wire.Number},
+	{"rateRCHAR", "rate_rchar", wire.Number}, {"rateWCHAR", "rate_wchar", wire.Number}, {"rateRBYTES", "rate_rbytes", wire.Number}, {"rateWBYTES", "rate_wbytes", wire.Number},
+	{"corruptedFiles", "corrupted_files", wire.Text}, {"grid", "grid", wire.Text},
+	{"sourceSite", "source_site", wire.Text}, {"destinationSite", "destination_site", wire.Text},
+	{"remainingSpace", "", wire.Number}, {"ddmErrorCode", "", wire.Integer}, {"ddmErrorDiag", "", wire.Text}, {"supErrorCode", "", wire.Integer}, {"supErrorDiag", "", wire.Text},
 }
 
 // Bounds of what is kept, in bytes: of a text, of the end of a payload's output while it is debugged, of the pilot's log.
@@ -45,11 +45,11 @@ const (
 // oldParams and newParams are the arguments of an update in either generation.
 var oldParams, newParams = updateParams()
 
-func updateParams() (old, new call.Params) {
-	old = call.Params{"jobId": call.Integer, "state": call.Text, "attemptNr": call.Integer, "xml": call.Anything, "metaData": call.Anything,
-		"startTime": call.Number, "endTime": call.Number, "pilotLog": call.Text, "stdout": call.Text}
-	new = call.Params{"job_id": call.Integer | call.Needed, "job_status": call.Text | call.Needed, "attempt_nr": call.Integer, "job_output_report": call.Anything,
-		"meta_data": call.Anything, "start_time": call.Text, "end_time": call.Text, "pilot_log": call.Text, "stdout": call.Text, "timeout": call.Number}
+func updateParams() (old, new wire.Params) {
+	old = wire.Params{"jobId": wire.Integer, "state": wire.Text, "attemptNr": wire.Integer, "xml": wire.Anything, "metaData": wire.Anything,
+		"startTime": wire.Number, "endTime": wire.Number, "pilotLog": wire.Text, "stdout": wire.Text}
+	new = wire.Params{"job_id": wire.Integer | wire.Needed, "job_status": wire.Text | wire.Needed, "attempt_nr": wire.Integer, "job_output_report": wire.Anything,
+		"meta_data": wire.Anything, "start_time": wire.Text, "end_time": wire.Text, "pilot_log": wire.Text, "stdout": wire.Text, "timeout": wire.Number}
 	for _, f := range fields {
 		old[f.old] = f.kind
 		if f.new != "" {
@@ -60,14 +60,14 @@ func updateParams() (old, new call.Params) {
 }
 
 // reportOf gathers what is to be kept of an update; nameOf gives a field its name in these arguments.
-func reportOf(a call.Args, nameOf func(field) string) map[string]any {
+func reportOf(a wire.Args, nameOf func(field) string) map[string]any {
 	report := map[string]any{}
 	for _, f := range fields {
 		switch v := a[nameOf(f)].(type) {
 		case nil:
 		case string:
 			if v != "" {
-				report[f.old] = call.Cut(v, call.MaxField)
+				report[f.old] = wire.Cut(v, wire.MaxField)
 			}
 		case float64:
 			report[f.old] = v
@@ -96,7 +96,7 @@ func timeSaid(seconds float64) string {
 func dateSaid(s string) string {
 	t, err := time.Parse(time.DateTime, s)
 	if err != nil {
-		return call.Cut(s, call.MaxField)
+		return wire.Cut(s, wire.MaxField)
 	}
 	return t.Format(time.RFC3339)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/sandbox"
 )
 
@@ -36,36 +36,36 @@ const (
 )
 
 // fileCalls are those of the file server that read their arguments as all calls do.
-func (s *server) fileCalls() []call.Endpoint {
+func (s *server) fileCalls() []wire.Endpoint {
 	if s.Sandboxes == nil {
 		return nil
 	}
-	return []call.Endpoint{call.ByPost("/file_server/validate_cache_file", call.Params{"file_size": call.Integer | call.Needed, "checksum": call.Integer | call.Needed}, s.findFile)}
+	return []wire.Endpoint{wire.ByPost("/file_server/validate_cache_file", wire.Params{"file_size": wire.Integer | wire.Needed, "checksum": wire.Integer | wire.Needed}, s.findFile)}
 }
 
 // findFile tells a client what it need not upload again: the host that the client reached, and the name.
-func (s *server) findFile(r *http.Request, a call.Args) call.Envelope {
+func (s *server) findFile(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	name, err := s.Sandboxes.Find(ctx, callerOf(ctx).Known(), a.Integer("file_size"), a.Integer("checksum"))
 	switch {
 	case errors.Is(err, sandbox.ErrNone):
-		return call.Envelope{Success: true, Message: "NOT FOUND"}
+		return wire.Envelope{Success: true, Message: "NOT FOUND"}
 	case err != nil:
 		s.Log.Warn("validate_cache_file", "error", err)
-		return call.Bad(call.TryAgain)
+		return wire.Bad(wire.TryAgain)
 	}
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host
 	}
-	return call.Envelope{Success: true, Message: "FOUND:" + host + ":" + name}
+	return wire.Envelope{Success: true, Message: "FOUND:" + host + ":" + name}
 }
 
 // upload is POST file_server/upload_cache_file, a form with the file.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		call.Bad("expecting %s, received %s", http.MethodPost, r.Method).Write(w)
+		wire.Bad("expecting %s, received %s", http.MethodPost, r.Method).Write(w)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTransfer)
@@ -75,7 +75,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Now().Add(maxTransfer + s.Timeout))
 	over, ok := s.uploads.begin(ctx, callerOf(ctx).Known())
 	if !ok {
-		call.Bad(call.TryAgain).Write(w)
+		wire.Bad(wire.TryAgain).Write(w)
 		return
 	}
 	defer over()
@@ -85,12 +85,12 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err == nil:
-		call.Good(nil).Write(w)
+		wire.Good(nil).Write(w)
 	case errors.Is(err, sandbox.ErrInvalid), errors.Is(err, sandbox.ErrForeign), errors.Is(err, sandbox.ErrFull):
-		call.Bad("%s", err).Write(w)
+		wire.Bad("%s", err).Write(w)
 	default:
 		s.Log.Warn("upload_cache_file", "name", name, "error", err)
-		call.Bad(call.TryAgain).Write(w)
+		wire.Bad(wire.TryAgain).Write(w)
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.Log.Warn("a sandbox could not be read", "error", err)
 		w.Header().Set("Retry-After", "5")
-		http.Error(w, call.TryAgain, http.StatusServiceUnavailable)
+		http.Error(w, wire.TryAgain, http.StatusServiceUnavailable)
 		return
 	}
 	h := w.Header()

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/sandbox"
 )
@@ -85,7 +85,7 @@ func TestUpload(t *testing.T) {
 	one, two := archive(t, "one"), archive(t, "two")
 	same := func(c caller, content string) string {
 		a := map[string]any{"file_size": len(archive(t, content)), "checksum": crc32.ChecksumIEEE([]byte(content))}
-		var e call.Envelope
+		var e wire.Envelope
 		if err := json.Unmarshal([]byte(c.raw(send, "/file_server/validate_cache_file", a)), &e); err != nil || !e.Success {
 			t.Fatalf("%+v, %v", e, err)
 		}

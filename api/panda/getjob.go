@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
@@ -43,7 +43,7 @@ const (
 // pullRequest is what one slot asks of the dispatcher.
 func (q wanted) pullRequest() dispatcher.PullRequest {
 	return dispatcher.PullRequest{
-		Queue: q.queue, Pilot: call.Cut(q.pilot(), maxName), Node: call.Cut(q.node, maxName), Max: 1, WaitS: q.wait.Seconds(),
+		Queue: q.queue, Pilot: wire.Cut(q.pilot(), maxName), Node: wire.Cut(q.node, maxName), Max: 1, WaitS: q.wait.Seconds(),
 		Slot: job.Slot{Cores: coresOf(q.resource), MemoryMB: whole(q.memoryMB), DiskMB: whole(q.diskMB), WalltimeS: whole(q.remainingS)},
 		Only: job.Only{Labels: labelsOf(q.label), Task: max(0, q.task), User: q.user},
 	}

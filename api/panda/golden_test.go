@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // exchange is a request that the real pilot made, and what it was answered then.
@@ -131,7 +132,7 @@ func settled(t *testing.T, w *world, scenario string, job int64, state string) {
 		return true
 	})
 	all := recorded(t, scenario)
-	for n, want := range map[int]string{len(all) - 2: call.Killed, len(all) - 1: call.NoCommand} {
+	for n, want := range map[int]string{len(all) - 2: wire.Killed, len(all) - 1: wire.NoCommand} {
 		x := all[n]
 		x.body["jobId"] = cutFloat(job)
 		b, err := json.Marshal(x.body)

@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
@@ -33,71 +33,71 @@ var _ Workers = (*harvester.Store)(nil)
 const databaseError = "database error in the PanDA server"
 
 // harvesterCalls are those of Harvesters, and of who steers them.
-func (s *server) harvesterCalls() []call.Endpoint {
+func (s *server) harvesterCalls() []wire.Endpoint {
 	if s.Workers == nil || s.Jobs == nil {
 		return nil
 	}
-	id := call.Text | call.Needed
-	return []call.Endpoint{
-		call.ByPost("/harvester/heartbeat", call.Params{"harvester_id": id, "data": call.Anything}, s.heartbeat),
-		call.ByPost("/harvester/update_workers", call.Params{"harvester_id": id, "workers": call.List | call.Needed}, s.updateWorkers),
-		call.ByPost("/harvester/update_service_metrics", call.Params{"harvester_id": id, "metrics": call.List | call.Needed}, s.serviceMetrics),
-		call.ByPost("/harvester/add_dialogs", call.Params{"harvester_id": id, "dialogs": call.List | call.Needed}, s.addDialogs),
-		call.ByGet("/harvester/get_current_worker_id", call.Params{"harvester_id": id}, s.currentWorkerID),
-		call.ByGet("/harvester/get_worker_statistics", call.Params{}, s.workerStatistics),
-		call.ByPost("/harvester/report_worker_statistics", call.Params{"harvester_id": id, "panda_queue": id,
-			"statistics": call.Anything | call.Needed}, s.reportWorkerStatistics),
-		call.ByPost("/harvester/acquire_commands", call.Params{"harvester_id": id, "n_commands": call.Integer | call.Needed, "timeout": call.Number}, s.acquireCommands),
-		call.ByPost("/harvester/acknowledge_commands", call.Params{"command_ids": call.Integers | call.Needed, "timeout": call.Number}, s.acknowledgeCommands),
-		call.ByPost("/harvester/add_sweep_command", call.Params{"panda_queue": id, "status_list": call.List | call.Needed, "ce_list": call.List | call.Needed,
-			"submission_host_list": call.List | call.Needed}, s.addSweepCommand),
-		call.ByPost("/harvester/add_target_slots", call.Params{"panda_queue": id, "slots": call.Integer | call.Needed, "global_share": call.Text,
-			"resource_type": call.Text, "expiration_date": call.Text, "mode": call.Text}, s.addTargetSlots),
+	id := wire.Text | wire.Needed
+	return []wire.Endpoint{
+		wire.ByPost("/harvester/heartbeat", wire.Params{"harvester_id": id, "data": wire.Anything}, s.heartbeat),
+		wire.ByPost("/harvester/update_workers", wire.Params{"harvester_id": id, "workers": wire.List | wire.Needed}, s.updateWorkers),
+		wire.ByPost("/harvester/update_service_metrics", wire.Params{"harvester_id": id, "metrics": wire.List | wire.Needed}, s.serviceMetrics),
+		wire.ByPost("/harvester/add_dialogs", wire.Params{"harvester_id": id, "dialogs": wire.List | wire.Needed}, s.addDialogs),
+		wire.ByGet("/harvester/get_current_worker_id", wire.Params{"harvester_id": id}, s.currentWorkerID),
+		wire.ByGet("/harvester/get_worker_statistics", wire.Params{}, s.workerStatistics),
+		wire.ByPost("/harvester/report_worker_statistics", wire.Params{"harvester_id": id, "panda_queue": id,
+			"statistics": wire.Anything | wire.Needed}, s.reportWorkerStatistics),
+		wire.ByPost("/harvester/acquire_commands", wire.Params{"harvester_id": id, "n_commands": wire.Integer | wire.Needed, "timeout": wire.Number}, s.acquireCommands),
+		wire.ByPost("/harvester/acknowledge_commands", wire.Params{"command_ids": wire.Integers | wire.Needed, "timeout": wire.Number}, s.acknowledgeCommands),
+		wire.ByPost("/harvester/add_sweep_command", wire.Params{"panda_queue": id, "status_list": wire.List | wire.Needed, "ce_list": wire.List | wire.Needed,
+			"submission_host_list": wire.List | wire.Needed}, s.addSweepCommand),
+		wire.ByPost("/harvester/add_target_slots", wire.Params{"panda_queue": id, "slots": wire.Integer | wire.Needed, "global_share": wire.Text,
+			"resource_type": wire.Text, "expiration_date": wire.Text, "mode": wire.Text}, s.addTargetSlots),
 	}
 }
 
 // answer runs a call of the packages below in time. What went wrong is logged, and the caller told that it did.
-func answer[T any](s *server, r *http.Request, what string, do func(context.Context) (T, error)) call.Envelope {
+func answer[T any](s *server, r *http.Request, what string, do func(context.Context) (T, error)) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	data, err := do(ctx)
 	if errors.As(err, new(forbidden)) {
-		return call.Bad("%s", err)
+		return wire.Bad("%s", err)
 	}
 	if err != nil {
 		s.Log.Warn(what, "error", err)
-		return call.Bad(databaseError)
+		return wire.Bad(databaseError)
 	}
-	return call.Good(data)
+	return wire.Good(data)
 }
 
 // heartbeat hears that a Harvester lives. Some say nothing of themselves with an empty list.
-func (s *server) heartbeat(r *http.Request, a call.Args) call.Envelope {
-	beat := harvester.Beat{Harvester: call.Clean(a.Text("harvester_id")), User: callerOf(r.Context()).Known()}
+func (s *server) heartbeat(r *http.Request, a wire.Args) wire.Envelope {
+	beat := harvester.Beat{Harvester: wire.Clean(a.Text("harvester_id")), User: callerOf(r.Context()).Known()}
 	beat.Host, _, _ = net.SplitHostPort(r.RemoteAddr)
 	switch said := a["data"].(type) {
 	case nil:
 	case map[string]any:
-		beat.Metadata = call.CleanAll(said).(map[string]any)
+		beat.Metadata = wire.CleanAll(said).(map[string]any)
 	default:
 		if none, ok := said.([]any); !ok || len(none) > 0 {
-			return call.Bad("Type error: 'data' must be of type dict, got %s.", call.KindOf(said))
+			return wire.Bad("Type error: 'data' must be of type dict, got %s.", wire.KindOf(said))
 		}
 	}
 	return answer(s, r, "heartbeat of a Harvester", func(ctx context.Context) (any, error) { return nil, s.Workers.Heartbeat(ctx, beat) })
 }
 
 // currentWorkerID tells the highest id of a Harvester's workers, for one that has lost its count.
-func (s *server) currentWorkerID(r *http.Request, a call.Args) call.Envelope {
+func (s *server) currentWorkerID(r *http.Request, a wire.Args) wire.Envelope {
 	return answer(s, r, "get_current_worker_id", func(ctx context.Context) (int64, error) {
-		return s.Workers.LastID(ctx, call.Clean(a.Text("harvester_id")))
+		return s.Workers.LastID(ctx, wire.Clean(a.Text("harvester_id")))
 	})
 }
 
 // workerStatistics counts workers by queue, Harvester, job type, resource type and status.
-func (s *server) workerStatistics(r *http.Request, _ call.Args) call.Envelope {
-	return answer(s, r, "get_worker_statistics", func(ctx context.Context) (call.Tally, error) {
-		all := call.Tally{}
+func (s *server) workerStatistics(r *http.Request, _ wire.Args) wire.Envelope {
+	return answer(s, r, "get_worker_statistics", func(ctx context.Context) (wire.Tally, error) {
+		all := wire.Tally{}
 		numbers, err := s.Workers.Numbers(ctx)
 		for _, n := range numbers {
 			all.Add(n.N, n.Queue, n.Harvester, n.JobType, n.ResourceType, n.Status)
@@ -107,33 +107,33 @@ func (s *server) workerStatistics(r *http.Request, _ call.Args) call.Envelope {
 }
 
 // reportWorkerStatistics keeps a Harvester's own count at a queue: by job type, resource type and status.
-func (s *server) reportWorkerStatistics(r *http.Request, a call.Args) call.Envelope {
-	said, ok := call.Unwrap(a["statistics"]).(map[string]any)
+func (s *server) reportWorkerStatistics(r *http.Request, a wire.Args) wire.Envelope {
+	said, ok := wire.Unwrap(a["statistics"]).(map[string]any)
 	if !ok {
-		return call.Bad("Type error: 'statistics' must be a dict as JSON.")
+		return wire.Bad("Type error: 'statistics' must be a dict as JSON.")
 	}
 	var numbers []harvester.Number
 	for jobType, of := range said {
 		byResource, ok := of.(map[string]any)
 		if !ok {
-			return call.Bad("Type error: 'statistics': %s must be of type dict, got %s.", jobType, call.KindOf(call.Numeral(of)))
+			return wire.Bad("Type error: 'statistics': %s must be of type dict, got %s.", jobType, wire.KindOf(wire.Numeral(of)))
 		}
 		for resource, of := range byResource {
 			byStatus, ok := of.(map[string]any)
 			if !ok {
-				return call.Bad("Type error: 'statistics': %s %s must be of type dict, got %s.", jobType, resource, call.KindOf(call.Numeral(of)))
+				return wire.Bad("Type error: 'statistics': %s %s must be of type dict, got %s.", jobType, resource, wire.KindOf(wire.Numeral(of)))
 			}
 			for status, n := range byStatus {
-				count, ok := call.Coerce(call.Numeral(n), call.Integer)
+				count, ok := wire.Coerce(wire.Numeral(n), wire.Integer)
 				if !ok {
-					return call.Bad("Type error: 'statistics': %s %s %s must be of type int, got %s.", jobType, resource, status, call.KindOf(call.Numeral(n)))
+					return wire.Bad("Type error: 'statistics': %s %s %s must be of type int, got %s.", jobType, resource, status, wire.KindOf(wire.Numeral(n)))
 				}
-				numbers = append(numbers, harvester.Number{JobType: call.Clean(jobType), ResourceType: call.Clean(resource), Status: call.Clean(status), N: count.(int64)})
+				numbers = append(numbers, harvester.Number{JobType: wire.Clean(jobType), ResourceType: wire.Clean(resource), Status: wire.Clean(status), N: count.(int64)})
 			}
 		}
 	}
 	e := answer(s, r, "report_worker_statistics", func(ctx context.Context) (any, error) {
-		return nil, s.Workers.Report(ctx, call.Clean(a.Text("harvester_id")), call.Clean(a.Text("panda_queue")), numbers)
+		return nil, s.Workers.Report(ctx, wire.Clean(a.Text("harvester_id")), wire.Clean(a.Text("panda_queue")), numbers)
 	})
 	if e.Success {
 		e.Message = "OK"
@@ -154,13 +154,13 @@ type command struct {
 const mostCommands = 1000
 
 // acquireCommands hands out the commands that wait, each once.
-func (s *server) acquireCommands(r *http.Request, a call.Args) call.Envelope {
+func (s *server) acquireCommands(r *http.Request, a wire.Args) wire.Envelope {
 	n := a.Integer("n_commands")
 	if n < 0 {
-		return call.Bad("Argument error: 'n_commands' is %d, it must not be negative", n)
+		return wire.Bad("Argument error: 'n_commands' is %d, it must not be negative", n)
 	}
 	return answer(s, r, "acquire_commands", func(ctx context.Context) ([]command, error) {
-		got, err := s.Workers.Acquire(ctx, call.Clean(a.Text("harvester_id")), int(min(n, mostCommands)))
+		got, err := s.Workers.Acquire(ctx, wire.Clean(a.Text("harvester_id")), int(min(n, mostCommands)))
 		all := make([]command, len(got))
 		for i, c := range got {
 			all[i] = command{ID: c.ID, Command: c.Command, Params: c.Params, CreatedAt: c.CreatedAt.UTC().Format("2006-01-02T15:04:05")}
@@ -173,7 +173,7 @@ func (s *server) acquireCommands(r *http.Request, a call.Args) call.Envelope {
 }
 
 // acknowledgeCommands hears that commands were done. Those that are not known were done long ago.
-func (s *server) acknowledgeCommands(r *http.Request, a call.Args) call.Envelope {
+func (s *server) acknowledgeCommands(r *http.Request, a wire.Args) wire.Envelope {
 	return answer(s, r, "acknowledge_commands", func(ctx context.Context) (any, error) {
 		_, err := s.Workers.Acknowledge(ctx, a.Integers("command_ids"))
 		return nil, err
@@ -181,15 +181,15 @@ func (s *server) acknowledgeCommands(r *http.Request, a call.Args) call.Envelope
 }
 
 // addSweepCommand has the Harvesters of a queue end workers there; ALL selects all statuses, elements or hosts.
-func (s *server) addSweepCommand(r *http.Request, a call.Args) call.Envelope {
-	w := harvester.Sweep{Queues: []string{call.Clean(a.Text("panda_queue"))}}
+func (s *server) addSweepCommand(r *http.Request, a wire.Args) wire.Envelope {
+	w := harvester.Sweep{Queues: []string{wire.Clean(a.Text("panda_queue"))}}
 	for name, to := range map[string]*harvester.Selection{"status_list": &w.Statuses, "ce_list": &w.Elements, "submission_host_list": &w.Hosts} {
 		for _, v := range a.List(name) {
-			word, ok := call.ToText(v)
+			word, ok := wire.ToText(v)
 			if !ok {
-				return call.Bad("Type error: All elements in '%s' must be str.", name)
+				return wire.Bad("Type error: All elements in '%s' must be str.", name)
 			}
-			*to = append(*to, call.Clean(word))
+			*to = append(*to, wire.Clean(word))
 		}
 	}
 	n := 0
@@ -198,7 +198,7 @@ func (s *server) addSweepCommand(r *http.Request, a call.Args) call.Envelope {
 		return nil, err
 	})
 	if e.Success && n == 0 {
-		return call.Bad("no Harvester has workers at %s", w.Queues[0])
+		return wire.Bad("no Harvester has workers at %s", w.Queues[0])
 	}
 	return e
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // fetched is a job as a Harvester reads it that gets jobs for its workers: it stops at a field that is not there, also of
@@ -55,7 +55,7 @@ func fetchedJobs(jobs []pandaJob) any {
 	return struct {
 		StatusCode int       `json:"StatusCode"`
 		Jobs       []fetched `json:"jobs"`
-	}{call.ScSuccess, all}
+	}{wire.ScSuccess, all}
 }
 
 // wrapped is the answer to one of many updates: JSON within JSON.
@@ -66,8 +66,8 @@ type wrapped struct {
 
 // updateJobsInBulk hears what a Harvester says of its jobs. One of them that does not say which job it is of spoils them
 // all, before anything is done.
-func (s *server) updateJobsInBulk(r *http.Request, a call.Args) any {
-	list, ok := call.Packed(a["jobList"]).([]any)
+func (s *server) updateJobsInBulk(r *http.Request, a wire.Args) any {
+	list, ok := wire.Packed(a["jobList"]).([]any)
 	if !ok {
 		return []any{false, "Type error: 'jobList' must be a list as JSON."}
 	}
@@ -76,13 +76,13 @@ func (s *server) updateJobsInBulk(r *http.Request, a call.Args) any {
 	}
 	for i, item := range list {
 		one, ok := item.(map[string]any)
-		if !ok || call.Absent(one["jobId"]) || call.Absent(one["state"]) {
+		if !ok || wire.Absent(one["jobId"]) || wire.Absent(one["state"]) {
 			return []any{false, "jobList[" + strconv.Itoa(i) + "]: expected a jobId and a state"}
 		}
 	}
 	all := make([]wrapped, len(list))
 	for i, item := range list {
-		one := call.Args(item.(map[string]any))
+		one := wire.Args(item.(map[string]any))
 		for _, name := range []string{"startTime", "endTime"} {
 			one[name] = epoch(one[name])
 		}

@@ -3,8 +3,9 @@ package panda
 import (
 	"net/http"
 
-	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // oldCall is a call that Harvesters up to 2025, and scripts of that time, make with a form: a call of the new API under
@@ -12,7 +13,7 @@ import (
 type oldCall struct {
 	as    string            // the call, below /api/v1
 	names map[string]string // arguments, old → new; others are not looked at
-	form  func(call.Envelope) any
+	form  func(wire.Envelope) any
 }
 
 // own is the name of the Harvester that calls.
@@ -46,56 +47,56 @@ var oldCalls = map[string]oldCall{
 
 // oldHarvesterRoutes serves them; of calls that the new API lacks here there is no old one either.
 func (s *server) oldHarvesterRoutes(r chi.Router) {
-	byPath := map[string]call.Endpoint{}
+	byPath := map[string]wire.Endpoint{}
 	for _, e := range s.calls() {
 		byPath[e.Path] = e
 	}
 	for name, c := range oldCalls {
 		if e, there := byPath[c.as]; there {
-			s.oldRoute(r, name, func(r *http.Request, a call.Args) any { return c.form(e.Called(r, c.renamed(a))) })
+			s.oldRoute(r, name, func(r *http.Request, a wire.Args) any { return c.form(e.Called(r, c.renamed(a))) })
 		}
 	}
 	s.oldRoute(r, "updateJobsInBulk", s.updateJobsInBulk)
 }
 
 // oldRoute serves a call whose answer is not always an object, with status 200 whatever it says.
-func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, call.Args) any) {
+func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, wire.Args) any) {
 	r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
-		a, err := call.Decode(w, r)
+		a, err := wire.Decode(w, r)
 		var answer any
 		if err != nil {
-			answer = call.Declined(call.ScFailed, err.Error())
+			answer = wire.Declined(wire.ScFailed, err.Error())
 		} else {
 			answer = serve(r, a)
 		}
-		if b, raw := answer.(call.Pickle); raw {
+		if b, raw := answer.(wire.Pickle); raw {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = w.Write(b) // the client may have gone
 			return
 		}
-		call.WriteJSON(w, http.StatusOK, answer)
+		wire.WriteJSON(w, http.StatusOK, answer)
 	})
 }
 
 // renamed are the arguments that the call knows, under their new names.
-func (c oldCall) renamed(a call.Args) call.Args {
-	out, left := call.Args{}, call.MaxValues
+func (c oldCall) renamed(a wire.Args) wire.Args {
+	out, left := wire.Args{}, wire.MaxValues
 	for old, name := range c.names {
 		v, there := a[old]
 		switch {
 		case !there:
 		case old == "ids":
-			out[name] = call.Words(v)
+			out[name] = wire.Words(v)
 		default:
-			out[name] = call.PackedIn(v, &left)
+			out[name] = wire.PackedIn(v, &left)
 		}
 	}
 	return out
 }
 
 // pairOr answers whether it went well, with what came out or the reason: said where nothing comes out.
-func pairOr(said any) func(call.Envelope) any {
-	return func(e call.Envelope) any {
+func pairOr(said any) func(wire.Envelope) any {
+	return func(e wire.Envelope) any {
 		switch {
 		case !e.Success:
 			return []any{false, e.Message}
@@ -107,31 +108,31 @@ func pairOr(said any) func(call.Envelope) any {
 }
 
 // bare answers what came out alone.
-func bare(e call.Envelope) any { return e.Data }
+func bare(e wire.Envelope) any { return e.Data }
 
 // pickled is bare for callers that read Python's own form.
-func pickled(e call.Envelope) any {
-	t, _ := e.Data.(call.Tally)
+func pickled(e wire.Envelope) any {
+	t, _ := e.Data.(wire.Tally)
 	return t.Pickle()
 }
 
 // flatAs answers as pilots' calls are, with what came out under a name.
-func flatAs(name string) func(call.Envelope) any {
-	return func(e call.Envelope) any {
+func flatAs(name string) func(wire.Envelope) any {
+	return func(e wire.Envelope) any {
 		switch {
 		case e.Message == databaseError:
-			return call.Declined(call.ScTimeOut, e.Message)
+			return wire.Declined(wire.ScTimeOut, e.Message)
 		case !e.Success:
-			return call.Declined(call.ScFailed, e.Message)
+			return wire.Declined(wire.ScFailed, e.Message)
 		case name == "":
-			return map[string]any{"StatusCode": call.ScSuccess, "Returns": 0}
+			return map[string]any{"StatusCode": wire.ScSuccess, "Returns": 0}
 		}
-		return map[string]any{"StatusCode": call.ScSuccess, "Returns": 0, name: e.Data}
+		return map[string]any{"StatusCode": wire.ScSuccess, "Returns": 0, name: e.Data}
 	}
 }
 
 // coded answers 0 or another number, and words.
-func coded(e call.Envelope) any {
+func coded(e wire.Envelope) any {
 	if e.Success {
 		return []any{0, e.Message}
 	}

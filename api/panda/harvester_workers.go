@@ -8,53 +8,53 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
 // updateWorkers keeps workers; the answer has a true for each. One that cannot be read spoils them all.
-func (s *server) updateWorkers(r *http.Request, a call.Args) call.Envelope {
+func (s *server) updateWorkers(r *http.Request, a wire.Args) wire.Envelope {
 	workers := make([]harvester.Worker, len(a.List("workers")))
 	done := make([]bool, len(workers))
 	for i, item := range a.List("workers") {
 		var err error
 		if workers[i], err = workerOf(item); err != nil {
-			return call.Bad("workers[%d]: %s", i, err)
+			return wire.Bad("workers[%d]: %s", i, err)
 		}
 		done[i] = true
 	}
 	return answer(s, r, "update_workers", func(ctx context.Context) ([]bool, error) {
-		return done, s.Workers.Update(ctx, call.Clean(a.Text("harvester_id")), workers)
+		return done, s.Workers.Update(ctx, wire.Clean(a.Text("harvester_id")), workers)
 	})
 }
 
 // noteWorker notes what the pilot of a worker said of itself. Pilots that no Harvester has sent say it as well: that is
 // nothing to be noted.
-func (s *server) noteWorker(r *http.Request, worker string, p harvester.Said) call.Envelope {
+func (s *server) noteWorker(r *http.Request, worker string, p harvester.Said) wire.Envelope {
 	id, err := strconv.ParseInt(worker, 10, 64)
 	if s.Workers == nil || err != nil {
-		return call.Good(nil)
+		return wire.Good(nil)
 	}
 	return answer(s, r, "status of a worker's pilot", func(ctx context.Context) (any, error) {
-		p.Worker, p.Harvester, p.Node = id, call.Clean(p.Harvester), call.Clean(p.Node)
+		p.Worker, p.Harvester, p.Node = id, wire.Clean(p.Harvester), wire.Clean(p.Node)
 		_, err := s.Workers.PilotStatus(ctx, p)
 		return nil, err
 	})
 }
 
 // workerParams are what is known of a worker; what else is said of one is kept as it is.
-var workerParams = call.Params{"workerID": call.Integer | call.Needed, "status": call.Text | call.Needed, "computingSite": call.Text, "queueName": call.Text, "jobType": call.Text,
-	"resourceType": call.Text, "submitTime": call.Text, "startTime": call.Text, "endTime": call.Text}
+var workerParams = wire.Params{"workerID": wire.Integer | wire.Needed, "status": wire.Text | wire.Needed, "computingSite": wire.Text, "queueName": wire.Text, "jobType": wire.Text,
+	"resourceType": wire.Text, "submitTime": wire.Text, "startTime": wire.Text, "endTime": wire.Text}
 
 // errNotDict is for an element of a list that should describe something.
 var errNotDict = errors.New("Type error: it must be of type dict")
 
 func workerOf(item any) (w harvester.Worker, err error) {
-	said, ok := call.CleanAll(item).(map[string]any)
+	said, ok := wire.CleanAll(item).(map[string]any)
 	if !ok {
 		return w, errNotDict
 	}
-	known, fields := call.Args{}, map[string]any{}
+	known, fields := wire.Args{}, map[string]any{}
 	for name, v := range said {
 		if _, in := workerParams[name]; in {
 			known[name] = v
@@ -77,7 +77,7 @@ func workerOf(item any) (w harvester.Worker, err error) {
 		name string
 		to   **time.Time
 	}{{"submitTime", &w.Submitted}, {"startTime", &w.Started}, {"endTime", &w.Ended}} {
-		if *t.to, err = call.TimeOf(known.Text(t.name)); err != nil {
+		if *t.to, err = wire.TimeOf(known.Text(t.name)); err != nil {
 			return w, fmt.Errorf("Type error: '%s': %w", t.name, err)
 		}
 	}
@@ -85,65 +85,65 @@ func workerOf(item any) (w harvester.Worker, err error) {
 }
 
 // serviceMetrics keeps figures of hosts: triples of a time, a host, and figures as JSON in a string.
-func (s *server) serviceMetrics(r *http.Request, a call.Args) call.Envelope {
+func (s *server) serviceMetrics(r *http.Request, a wire.Args) wire.Envelope {
 	all := make([]harvester.Metrics, len(a.List("metrics")))
 	for i, item := range a.List("metrics") {
 		var err error
 		if all[i], err = metricsOf(item); err != nil {
-			return call.Bad("metrics[%d]: %s", i, err)
+			return wire.Bad("metrics[%d]: %s", i, err)
 		}
 	}
 	return answer(s, r, "update_service_metrics", func(ctx context.Context) ([]bool, error) {
-		return []bool{true}, s.Workers.AddMetrics(ctx, call.Clean(a.Text("harvester_id")), all)
+		return []bool{true}, s.Workers.AddMetrics(ctx, wire.Clean(a.Text("harvester_id")), all)
 	})
 }
 
 func metricsOf(item any) (m harvester.Metrics, err error) {
-	three, ok := call.CleanAll(item).([]any)
+	three, ok := wire.CleanAll(item).([]any)
 	if !ok || len(three) != 3 {
 		return m, errors.New("Type error: expected a list of a time, a host and figures")
 	}
-	said, _ := call.ToText(three[0])
-	at, err := call.TimeOf(said)
+	said, _ := wire.ToText(three[0])
+	at, err := wire.TimeOf(said)
 	if err != nil || at == nil {
 		return m, fmt.Errorf("Type error: the time must be like 2024-11-02 00:02:18, got %v", three[0])
 	}
-	if m.Host, ok = call.ToText(three[1]); !ok {
-		return m, fmt.Errorf("Type error: the host must be of type str, got %s.", call.KindOf(three[1]))
+	if m.Host, ok = wire.ToText(three[1]); !ok {
+		return m, fmt.Errorf("Type error: the host must be of type str, got %s.", wire.KindOf(three[1]))
 	}
-	if m.Figures, ok = call.CleanAll(call.Unwrap(three[2])).(map[string]any); !ok {
+	if m.Figures, ok = wire.CleanAll(wire.Unwrap(three[2])).(map[string]any); !ok {
 		return m, errors.New("Type error: the figures must be a dict as JSON")
 	}
 	m.At = *at
 	return m, nil
 }
 
-var dialogParams = call.Params{"diagID": call.Integer | call.Needed, "moduleName": call.Text, "identifier": call.Text, "creationTime": call.Text, "messageLevel": call.Text, "diagMessage": call.Text}
+var dialogParams = wire.Params{"diagID": wire.Integer | wire.Needed, "moduleName": wire.Text, "identifier": wire.Text, "creationTime": wire.Text, "messageLevel": wire.Text, "diagMessage": wire.Text}
 
 // addDialogs keeps messages.
-func (s *server) addDialogs(r *http.Request, a call.Args) call.Envelope {
+func (s *server) addDialogs(r *http.Request, a wire.Args) wire.Envelope {
 	all := make([]harvester.Dialog, len(a.List("dialogs")))
 	for i, item := range a.List("dialogs") {
 		var err error
 		if all[i], err = dialogOf(item); err != nil {
-			return call.Bad("dialogs[%d]: %s", i, err)
+			return wire.Bad("dialogs[%d]: %s", i, err)
 		}
 	}
 	return answer(s, r, "add_dialogs", func(ctx context.Context) (any, error) {
-		return nil, s.Workers.AddDialogs(ctx, call.Clean(a.Text("harvester_id")), all)
+		return nil, s.Workers.AddDialogs(ctx, wire.Clean(a.Text("harvester_id")), all)
 	})
 }
 
 func dialogOf(item any) (d harvester.Dialog, err error) {
-	said, ok := call.CleanAll(item).(map[string]any)
+	said, ok := wire.CleanAll(item).(map[string]any)
 	if !ok {
 		return d, errNotDict
 	}
-	a, err := dialogParams.Read(call.Args(said))
+	a, err := dialogParams.Read(wire.Args(said))
 	if err != nil {
 		return d, err
 	}
-	at, err := call.TimeOf(a.Text("creationTime"))
+	at, err := wire.TimeOf(a.Text("creationTime"))
 	if err != nil {
 		return d, fmt.Errorf("Type error: 'creationTime': %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -79,8 +79,8 @@ func descriptionOf(row dispatcher.JobRow, t generator.Task) description {
 	d.ofTask(t)
 	maps.Copy(d, description{"PandaID": row.ID, "jediTaskID": row.Task, "taskID": row.Task, "jobStatus": statusOf(row.State, ""),
 		"gshare": row.Share, "assignedPriority": row.Priority, "currentPriority": row.Priority, "attemptNr": row.Attempt,
-		"maxAttempt": row.MaxAttempts, "failedAttempt": row.Attempt - 1, "creationTime": call.PandaTime(&row.CreatedAt),
-		"endTime": call.PandaTime(row.EndedAt), "nInputFiles": len(row.Inputs), "nInputDataFiles": len(row.Inputs),
+		"maxAttempt": row.MaxAttempts, "failedAttempt": row.Attempt - 1, "creationTime": wire.PandaTime(&row.CreatedAt),
+		"endTime": wire.PandaTime(row.EndedAt), "nInputFiles": len(row.Inputs), "nInputDataFiles": len(row.Inputs),
 		"jobName": jobName(t.Name, row.Task, row.ID), "computingSite": orNull(row.Queue), "inputFiles": row.Inputs, "outputFiles": nil})
 	if row.RetryOf != 0 {
 		d["parentID"] = row.RetryOf
@@ -97,7 +97,7 @@ func descriptionOf(row dispatcher.JobRow, t generator.Task) description {
 			changed = *last.StartedAt
 		}
 	}
-	d["modificationTime"], d["stateChangeTime"] = call.PandaTime(&changed), call.PandaTime(&changed)
+	d["modificationTime"], d["stateChangeTime"] = wire.PandaTime(&changed), wire.PandaTime(&changed)
 	d.files(row, outputs)
 	return d
 }
@@ -122,7 +122,7 @@ func (d description) ofAttempt(jobState string, last dispatcher.Attempt) {
 	if jobState == "leased" {
 		d["jobStatus"] = statusOf(jobState, dispatcher.LeaseState(last.State))
 	}
-	d["startTime"], d["modificationHost"], d["pilotID"] = call.PandaTime(last.StartedAt), orNull(last.Node), orNull(last.Pilot)
+	d["startTime"], d["modificationHost"], d["pilotID"] = wire.PandaTime(last.StartedAt), orNull(last.Node), orNull(last.Pilot)
 	d["outputFiles"], d["cpuConsumptionTime"], d["cpuConsumptionUnit"] = last.Outputs, int64(last.Usage.CPUSeconds), "s"
 	if mb := last.Usage.MemoryMB; mb > 0 {
 		d["maxRSS"] = int64(float64(mb) * 1e6 / 1024)
@@ -184,8 +184,8 @@ func (d description) extended() description {
 	d["jobDuration"], d["extendedProdSourceLabel"] = nil, written(d["prodSourceLabel"])+"_normal"
 	begin, _ := d["startTime"].(string)
 	end, _ := d["endTime"].(string)
-	from, err1 := call.TimeOf(begin)
-	to, err2 := call.TimeOf(end)
+	from, err1 := wire.TimeOf(begin)
+	to, err2 := wire.TimeOf(end)
 	if err1 == nil && err2 == nil && from != nil && to != nil {
 		d["jobDuration"] = to.Sub(*from).Seconds()
 	}

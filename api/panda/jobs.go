@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -34,19 +34,19 @@ type Jobs interface {
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
 // jobCalls are those of users' scripts.
-func (s *server) jobCalls() []call.Endpoint {
+func (s *server) jobCalls() []wire.Endpoint {
 	if s.Jobs == nil || s.Steering == nil {
 		return nil
 	}
-	ids := call.Params{"job_ids": call.Integers | call.Needed}
-	return append([]call.Endpoint{
-		call.ByGet("/job/get_status", call.Params{"job_ids": call.Integers | call.Needed, "timeout": call.Number}, s.jobStatus),
-		call.ByBoth("/job/get_description", ids, s.jobDescription),
-		call.ByBoth("/job/get_description_incl_archive", ids, s.jobDescription), // nothing is archived elsewhere
-		call.ByGet("/job/get_metadata_for_analysis_jobs", call.Params{"task_id": call.Integer | call.Needed}, s.jobMetadata),
-		call.ByPost("/job/kill", call.Params{"job_ids": call.Integers | call.Needed, "code": call.Integer, "use_email_as_id": call.Boolean, "kill_options": call.List}, s.killJobs),
-		call.ByPost("/job/reassign", ids, s.reassignJobs),
-		call.ByPost("/job/set_command", call.Params{"job_id": call.Integer | call.Needed, "command": call.Text | call.Needed}, s.setCommand),
+	ids := wire.Params{"job_ids": wire.Integers | wire.Needed}
+	return append([]wire.Endpoint{
+		wire.ByGet("/job/get_status", wire.Params{"job_ids": wire.Integers | wire.Needed, "timeout": wire.Number}, s.jobStatus),
+		wire.ByBoth("/job/get_description", ids, s.jobDescription),
+		wire.ByBoth("/job/get_description_incl_archive", ids, s.jobDescription), // nothing is archived elsewhere
+		wire.ByGet("/job/get_metadata_for_analysis_jobs", wire.Params{"task_id": wire.Integer | wire.Needed}, s.jobMetadata),
+		wire.ByPost("/job/kill", wire.Params{"job_ids": wire.Integers | wire.Needed, "code": wire.Integer, "use_email_as_id": wire.Boolean, "kill_options": wire.List}, s.killJobs),
+		wire.ByPost("/job/reassign", ids, s.reassignJobs),
+		wire.ByPost("/job/set_command", wire.Params{"job_id": wire.Integer | wire.Needed, "command": wire.Text | wire.Needed}, s.setCommand),
 	}, refusals("job", jobRefusals)...)
 }
 
@@ -69,10 +69,10 @@ type told struct {
 }
 
 // jobStatus tells of each job its state; null for one that there is not.
-func (s *server) jobStatus(r *http.Request, a call.Args) call.Envelope {
+func (s *server) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	stands, err := s.stands(r.Context(), first(a.Integers("job_ids")))
 	if err != nil {
-		return call.Bad(databaseError)
+		return wire.Bad(databaseError)
 	}
 	all := make([]told, len(stands))
 	for i, j := range stands {
@@ -80,11 +80,11 @@ func (s *server) jobStatus(r *http.Request, a call.Args) call.Envelope {
 			all[i].Status = &j.Status
 		}
 	}
-	return call.Good(all)
+	return wire.Good(all)
 }
 
 // jobDescription tells all that is known of each job; null for one that there is not.
-func (s *server) jobDescription(r *http.Request, a call.Args) call.Envelope {
+func (s *server) jobDescription(r *http.Request, a wire.Args) wire.Envelope {
 	return answer(s, r, "get_description", func(ctx context.Context) ([]description, error) {
 		ids := first(a.Integers("job_ids"))
 		found, err := s.describe(ctx, ids)
@@ -100,7 +100,7 @@ func (s *server) jobDescription(r *http.Request, a call.Args) call.Envelope {
 const metadataPerPage = 500
 
 // jobMetadata tells what payloads of a task's finished jobs reported, by job.
-func (s *server) jobMetadata(r *http.Request, a call.Args) call.Envelope {
+func (s *server) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
 	e := answer(s, r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
 		found, after := map[string]any{}, int64(0)
 		for len(found) < mostJobs {
@@ -124,7 +124,7 @@ func (s *server) jobMetadata(r *http.Request, a call.Args) call.Envelope {
 }
 
 // killJobs cancels jobs, and says of each if it was live. Pilots hear of it with their next update.
-func (s *server) killJobs(r *http.Request, a call.Args) call.Envelope {
+func (s *server) killJobs(r *http.Request, a wire.Args) wire.Envelope {
 	return answer(s, r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.Integers("job_ids"))) })
 }
 
@@ -141,20 +141,20 @@ func (s *server) kill(ctx context.Context, ids []int64) ([]bool, error) {
 }
 
 // setCommand gives a pilot a command: to end its job. It has no other ear for commands here.
-func (s *server) setCommand(r *http.Request, a call.Args) call.Envelope {
-	if command := a.Text("command"); command != call.Killed {
-		return call.Bad("set_command: %q is not served here, only %s", command, call.Killed)
+func (s *server) setCommand(r *http.Request, a wire.Args) wire.Envelope {
+	if command := a.Text("command"); command != wire.Killed {
+		return wire.Bad("set_command: %q is not served here, only %s", command, wire.Killed)
 	}
 	id := a.Integer("job_id")
-	e := s.killJobs(r, call.Args{"job_ids": []int64{id}})
+	e := s.killJobs(r, wire.Args{"job_ids": []int64{id}})
 	if done, _ := e.Data.([]bool); e.Success && !done[0] {
-		return call.Bad("job %d is over, or there is no such job", id)
+		return wire.Bad("job %d is over, or there is no such job", id)
 	}
 	if !e.Success {
 		return e
 	}
-	return call.Envelope{Success: true, Message: fmt.Sprintf("command=%s is registered", call.Killed)}
+	return wire.Envelope{Success: true, Message: fmt.Sprintf("command=%s is registered", wire.Killed)}
 }
 
 // reassignJobs has nothing to do: a job that does not run yet belongs to no queue, but to all that can run it.
-func (s *server) reassignJobs(*http.Request, call.Args) call.Envelope { return call.Good(nil) }
+func (s *server) reassignJobs(*http.Request, wire.Args) wire.Envelope { return wire.Good(nil) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/harvester"
@@ -50,9 +50,9 @@ var bounds = map[string]string{
 }
 
 // boundOf is what a call is; "" for one that nobody has thought of.
-func boundOf(e call.Endpoint) string {
+func boundOf(e wire.Endpoint) string {
 	group, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/")
-	_, refuses := e.Takes[call.AnyName]
+	_, refuses := e.Takes[wire.AnyName]
 	switch {
 	case bounds[e.Path] != "":
 		return bounds[e.Path]
@@ -75,10 +75,10 @@ func (w *world) everything() Config {
 }
 
 // about are the arguments of a call about a task and a job.
-func (e call.Endpoint) about(task, job int64) map[string]any {
-	said := e.with(map[string]any{})
+func about(e wire.Endpoint, task, job int64) map[string]any {
+	said := needs(e, map[string]any{})
 	for name, v := range map[string]any{"task_id": task, "jedi_task_id": task, "task_id_list": []int64{task}, "job_id": job, "job_ids": []int64{job},
-		"share": "User", "command": call.Killed, "since": "2024-01-01 00:00:00", "prod_source_label": "managed", "panda_queue": "LOCAL_TEST",
+		"share": "User", "command": wire.Killed, "since": "2024-01-01 00:00:00", "prod_source_label": "managed", "panda_queue": "LOCAL_TEST",
 		"status_list": []string{"submitted"}, "ce_list": []string{}, "submission_host_list": []string{}} {
 		if _, taken := e.Takes[name]; taken {
 			said[name] = v
@@ -87,8 +87,8 @@ func (e call.Endpoint) about(task, job int64) map[string]any {
 	return said
 }
 
-func methodOf(e call.Endpoint) string {
-	if e.Method == call.Either {
+func methodOf(e wire.Endpoint) string {
+	if e.Method == wire.Either {
 		return http.MethodPost
 	}
 	return e.Method
@@ -126,9 +126,9 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range all {
 		seen[e.Path] = true
-		said := e.about(task.ID, jobs[0])
+		said := about(e, task.ID, jobs[0])
 		var status int
-		var got call.Envelope
+		var got wire.Envelope
 		var told string
 		if boundOf(e) == owners || boundOf(e) == operators || boundOf(e) == narrowed {
 			status, got = bob.envelopeOf(methodOf(e), e.Path, said, "")
@@ -176,7 +176,7 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 		if boundOf(e) != owners {
 			continue
 		}
-		body := w.callerAs(forHerself("alice")).raw(methodOf(e), e.Path, e.about(task.ID, jobs[0]))
+		body := w.callerAs(forHerself("alice")).raw(methodOf(e), e.Path, about(e, task.ID, jobs[0]))
 		if strings.Contains(body, "is not one of") || strings.Contains(body, databaseError) {
 			t.Errorf("%s for its owner: %s", e.Path, body)
 		}
@@ -189,7 +189,7 @@ func TestOldCallsAreBoundToTheirUser(t *testing.T) {
 	c := w.everything()
 	routes := chi.NewMux()
 	Routes(routes, c)
-	byPath := map[string]call.Endpoint{}
+	byPath := map[string]wire.Endpoint{}
 	for _, e := range newServer(c).calls() {
 		byPath[e.Path] = e
 	}
@@ -271,7 +271,7 @@ func TestOwnBesideForeign(t *testing.T) {
 	}
 	for call, want := range map[string]string{"/task/pause": "Task not found", "/task/get_status": "Task not found"} { // as anybody is told
 		method := byMethod(newServer(w.everything()), call)
-		var e call.Envelope
+		var e wire.Envelope
 		if err := json.Unmarshal([]byte(bob.raw(method, call, of(999999))), &e); err != nil || e.Message != want || e.Data != 2.0 {
 			t.Errorf("%s: %+v, %v", call, e, err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -79,7 +79,7 @@ func Routes(root chi.Router, c Config) {
 }
 
 // calls are those of the new API.
-func (s *server) calls() []call.Endpoint {
+func (s *server) calls() []wire.Endpoint {
 	return slices.Concat(s.pilotCalls(), s.taskCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls(), s.fileCalls())
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 )
@@ -51,7 +51,7 @@ func (s *server) payloadLog(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no attempt that runs, or ended lately, has this key", http.StatusNotFound)
 	case err != nil:
 		s.Log.Warn("the output of a payload is not kept", "error", err)
-		http.Error(w, call.TryAgain, http.StatusServiceUnavailable)
+		http.Error(w, wire.TryAgain, http.StatusServiceUnavailable)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -81,6 +81,6 @@ func hideKeys(v any) any {
 }
 
 // withoutKeys are arguments without log keys.
-func withoutKeys(a call.Args) call.Args {
-	return call.Args(hideKeys(map[string]any(a)).(map[string]any))
+func withoutKeys(a wire.Args) wire.Args {
+	return wire.Args(hideKeys(map[string]any(a)).(map[string]any))
 }

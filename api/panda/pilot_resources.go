@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // resourceType is a class of jobs, told apart as generator.Spec does; null = no bound. Memory is in MB a core.
@@ -27,21 +27,21 @@ func resourceTypes() []resourceType {
 }
 
 // getResourceTypes is how pilots of the new API ask for them.
-func (s *server) getResourceTypes(*http.Request, call.Args) call.Envelope {
-	return call.Good(resourceTypes())
+func (s *server) getResourceTypes(*http.Request, wire.Args) wire.Envelope {
+	return wire.Good(resourceTypes())
 }
 
 // oldResourceTypes is how all others do. Pilots read a list there as none: they know it as text only.
-func (s *server) oldResourceTypes(r *http.Request, _ call.Args) (int, any) {
+func (s *server) oldResourceTypes(r *http.Request, _ wire.Args) (int, any) {
 	var list any = resourceTypes()
 	if byPilot(r) {
 		text, err := json.Marshal(list)
 		if err != nil {
-			return http.StatusInternalServerError, call.Declined(call.ScFailed, err.Error())
+			return http.StatusInternalServerError, wire.Declined(wire.ScFailed, err.Error())
 		}
 		list = string(text)
 	}
-	return http.StatusOK, map[string]any{"StatusCode": call.ScSuccess, "ResourceTypes": list}
+	return http.StatusOK, map[string]any{"StatusCode": wire.ScSuccess, "ResourceTypes": list}
 }
 
 // byPilot says whether a pilot asks, not a script or a Harvester.
@@ -49,6 +49,6 @@ func byPilot(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "pi
 
 // setDebugMode is what pilots of some queues ask for before they begin a job. It means nothing here; a refusal would be
 // repeated two minutes later, and the job's first lease is over by then.
-func (s *server) setDebugMode(*http.Request, call.Args) call.Envelope {
-	return call.Envelope{Success: true, Message: "there is no debug mode here: what a heartbeat says of a payload's output is kept at any time"}
+func (s *server) setDebugMode(*http.Request, wire.Args) wire.Envelope {
+	return wire.Envelope{Success: true, Message: "there is no debug mode here: what a heartbeat says of a payload's output is kept at any time"}
 }

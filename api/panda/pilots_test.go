@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -152,7 +152,7 @@ func TestRepeatedFinal(t *testing.T) {
 		if after := w.job(p.id()); after.State != "finished" || len(after.Attempts) != 1 || !after.EndedAt.Equal(*before.EndedAt) || *after.Attempts[0].ExitCode != 0 {
 			t.Errorf("%+v, was %+v", after, before)
 		}
-		if command := p.update("running"); command != call.Killed {
+		if command := p.update("running"); command != wire.Killed {
 			t.Errorf("a heartbeat after the end is told %s", command)
 		}
 	})
@@ -170,7 +170,7 @@ func TestSuperseded(t *testing.T) {
 			t.Fatal(second.job)
 		}
 		second.update("running")
-		if command := first.update("running"); command != call.Killed {
+		if command := first.update("running"); command != wire.Killed {
 			t.Errorf("the heartbeat of a lost lease is told %s", command)
 		}
 		first.exit = 7

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -23,18 +23,18 @@ var _ Work = (*generator.Generator)(nil)
 // statisticsCalls answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
 // counts as activated at each queue that it may run at. Every job that has a lease counts as running, and who ended as in
 // the hours of the window. The cloud of a queue is its pool.
-func (s *server) statisticsCalls() []call.Endpoint {
+func (s *server) statisticsCalls() []wire.Endpoint {
 	if s.Jobs == nil || s.Work == nil {
 		return nil
 	}
-	window := call.Params{"time_window": call.Integer}
-	return []call.Endpoint{
-		call.ByGet("/statistics/job_stats_by_cloud", call.Params{"type": call.Text}, s.statsByCloud),
-		call.ByGet("/statistics/production_job_stats_by_cloud_and_processing_type", call.Params{}, s.statsByProcessingType),
-		call.ByGet("/statistics/active_job_stats_by_site", call.Params{}, s.activeBySite),
-		call.ByGet("/statistics/active_job_detailed_stats_by_site", call.Params{}, s.activeDetailed),
-		call.ByGet("/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(false)),
-		call.ByGet("/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(true)),
+	window := wire.Params{"time_window": wire.Integer}
+	return []wire.Endpoint{
+		wire.ByGet("/statistics/job_stats_by_cloud", wire.Params{"type": wire.Text}, s.statsByCloud),
+		wire.ByGet("/statistics/production_job_stats_by_cloud_and_processing_type", wire.Params{}, s.statsByProcessingType),
+		wire.ByGet("/statistics/active_job_stats_by_site", wire.Params{}, s.activeBySite),
+		wire.ByGet("/statistics/active_job_detailed_stats_by_site", wire.Params{}, s.activeDetailed),
+		wire.ByGet("/statistics/job_stats_by_site_and_resource_type", window, s.statsBy(false)),
+		wire.ByGet("/statistics/job_stats_by_site_share_and_resource_type", window, s.statsBy(true)),
 	}
 }
 
@@ -64,13 +64,13 @@ func (s *server) counts(ctx context.Context, within time.Duration) ([]dispatcher
 	return append(s.Jobs.Counts(), ended...), cmp.Or(s.Jobs.Loaded(ctx), err)
 }
 
-func (s *server) statsByCloud(r *http.Request, a call.Args) call.Envelope {
+func (s *server) statsByCloud(r *http.Request, a wire.Args) wire.Envelope {
 	analysis := a.Text("type") == "analysis"
 	if t := a.Text("type"); t != "" && t != "production" && !analysis {
-		return call.Envelope{Message: `Parameter "type" needs to be either "production" or "analysis" `, Data: call.Tally{}}
+		return wire.Envelope{Message: `Parameter "type" needs to be either "production" or "analysis" `, Data: wire.Tally{}}
 	}
-	return answer(s, r, "job_stats_by_cloud", func(ctx context.Context) (call.Tally, error) {
-		all := call.Tally{}
+	return answer(s, r, "job_stats_by_cloud", func(ctx context.Context) (wire.Tally, error) {
+		all := wire.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		for _, c := range together(counts) {
 			if isAnalysis(c) == analysis {
@@ -85,9 +85,9 @@ func (s *server) statsByCloud(r *http.Request, a call.Args) call.Envelope {
 
 // statsByProcessingType splits what shares have among the processing types of their tasks: exact where a share has tasks of
 // one type only, or lives in one pool.
-func (s *server) statsByProcessingType(r *http.Request, _ call.Args) call.Envelope {
-	return answer(s, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (call.Tally, error) {
-		all := call.Tally{}
+func (s *server) statsByProcessingType(r *http.Request, _ wire.Args) wire.Envelope {
+	return answer(s, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (wire.Tally, error) {
+		all := wire.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		if err != nil {
 			return nil, err
@@ -141,9 +141,9 @@ func split(c dispatcher.Count, work []generator.Work) map[string]int64 {
 }
 
 // activeBySite is what Harvester asks for, to know where pilots are wanted: every queue is named.
-func (s *server) activeBySite(r *http.Request, _ call.Args) call.Envelope {
-	return answer(s, r, "active jobs", func(ctx context.Context) (call.Tally, error) {
-		all := call.Tally{}
+func (s *server) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
+	return answer(s, r, "active jobs", func(ctx context.Context) (wire.Tally, error) {
+		all := wire.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
 		}
@@ -163,9 +163,9 @@ func (s *server) activeBySite(r *http.Request, _ call.Args) call.Envelope {
 }
 
 // activeDetailed counts by queue, resource type and label.
-func (s *server) activeDetailed(r *http.Request, _ call.Args) call.Envelope {
-	return answer(s, r, "active jobs in detail", func(ctx context.Context) (call.Tally, error) {
-		all := call.Tally{}
+func (s *server) activeDetailed(r *http.Request, _ wire.Args) wire.Envelope {
+	return answer(s, r, "active jobs in detail", func(ctx context.Context) (wire.Tally, error) {
+		all := wire.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
 		}
@@ -180,13 +180,13 @@ func (s *server) activeDetailed(r *http.Request, _ call.Args) call.Envelope {
 }
 
 // statsBy counts by queue, perhaps share, class and state.
-func (s *server) statsBy(share bool) func(*http.Request, call.Args) call.Envelope {
-	return func(r *http.Request, a call.Args) call.Envelope {
+func (s *server) statsBy(share bool) func(*http.Request, wire.Args) wire.Envelope {
+	return func(r *http.Request, a wire.Args) wire.Envelope {
 		within := usualWindow
 		if _, said := a["time_window"]; said {
 			minutes := a.Integer("time_window")
 			if minutes < 0 || minutes > mostMinutes {
-				return call.Envelope{Message: `Parameter "time_window" needs to be a positive integer smaller than 10080 min (7 days)`, Data: call.Tally{}}
+				return wire.Envelope{Message: `Parameter "time_window" needs to be a positive integer smaller than 10080 min (7 days)`, Data: wire.Tally{}}
 			}
 			within = time.Duration(minutes) * time.Minute
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
@@ -96,7 +96,7 @@ func TestTable(t *testing.T) {
 				Queues: queues.Draw(t, "queues"), N: rapid.Int64Range(1, 9).Draw(t, "n")}
 		}), 0, 12).Draw(t, "counts")
 		share := rapid.Bool().Draw(t, "share")
-		want := call.Tally{}
+		want := wire.Tally{}
 		for _, c := range counts {
 			for _, queue := range c.Queues {
 				at := want.At(queue)

@@ -7,22 +7,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
 // systemCalls tell who asks, and that somebody answers.
-func (s *server) systemCalls() []call.Endpoint {
-	return []call.Endpoint{
-		call.ByGet("/system/is_alive", call.Params{}, func(*http.Request, call.Args) call.Envelope { return call.Good(nil) }),
-		call.ByGet("/system/get_attributes", call.Params{call.AnyName: call.Anything}, s.getAttributes),
-		call.ByGet("/system/get_user_attributes", call.Params{}, s.getUserAttributes),
-		call.ByGet("/system/get_voms_attributes", call.Params{}, func(*http.Request, call.Args) call.Envelope { return call.Good(map[string]string{}) }),
+func (s *server) systemCalls() []wire.Endpoint {
+	return []wire.Endpoint{
+		wire.ByGet("/system/is_alive", wire.Params{}, func(*http.Request, wire.Args) wire.Envelope { return wire.Good(nil) }),
+		wire.ByGet("/system/get_attributes", wire.Params{wire.AnyName: wire.Anything}, s.getAttributes),
+		wire.ByGet("/system/get_user_attributes", wire.Params{}, s.getUserAttributes),
+		wire.ByGet("/system/get_voms_attributes", wire.Params{}, func(*http.Request, wire.Args) wire.Envelope { return wire.Good(map[string]string{}) }),
 	}
 }
 
 // getAttributes says back what it was asked, as it came here. Credentials are left out.
-func (s *server) getAttributes(r *http.Request, a call.Args) call.Envelope {
+func (s *server) getAttributes(r *http.Request, a wire.Args) wire.Envelope {
 	said, env := map[string]string{}, map[string]string{"REQUEST_METHOD": r.Method, "REQUEST_URI": r.RequestURI, "REMOTE_ADDR": r.RemoteAddr,
 		"SERVER_PROTOCOL": r.Proto, "HTTP_HOST": r.Host, "SSL_CLIENT_S_DN": callerOf(r.Context()).DN}
 	for name, v := range a {
@@ -33,7 +33,7 @@ func (s *server) getAttributes(r *http.Request, a call.Args) call.Envelope {
 			env["HTTP_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = r.Header.Get(name)
 		}
 	}
-	e := call.Good(map[string]any{"parameters": said, "environment": env})
+	e := wire.Good(map[string]any{"parameters": said, "environment": env})
 	e.Message = "===== param =====\n" + lines(said, " = ") + "\n====== env ======\n" + lines(env, " : ") + "\n"
 	return e
 }
@@ -48,14 +48,14 @@ func lines(of map[string]string, between string) string {
 }
 
 // getUserAttributes says who is asking, in PanDA's words. There are no working groups here.
-func (s *server) getUserAttributes(r *http.Request, _ call.Args) call.Envelope {
+func (s *server) getUserAttributes(r *http.Request, _ wire.Args) wire.Envelope {
 	c := callerOf(r.Context())
 	production := !c.Anonymous() && c.Is(access.Operator, access.Admin)
 	fqans := []string{}
 	if c.Origin != "" {
 		fqans = append(fqans, c.Origin)
 	}
-	e := call.Good(map[string]any{"user_dn_raw": c.DN, "user_dn_clean": c.Known(), "fqans": fqans, "is_production_user": production,
+	e := wire.Good(map[string]any{"user_dn_raw": c.DN, "user_dn_clean": c.Known(), "fqans": fqans, "is_production_user": production,
 		"production_working_groups": []string{}, "primary_working_group": nil})
 	e.Message = fmt.Sprintf("User DN (raw): %s\nUser DN (clean): %s\nFQANs: %s\nProduction user: %t\n", c.DN, c.Known(), strings.Join(fqans, ", "), production)
 	return e

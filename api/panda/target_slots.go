@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
@@ -25,24 +25,24 @@ const (
 
 // addTargetSlots caps the cores that may be held at a queue, for a share or a kind of jobs, until a date, or has these jobs
 // come first while fewer are held; -1 takes it back. It counts for who is granted something from then on; nothing is killed.
-func (s *server) addTargetSlots(r *http.Request, a call.Args) call.Envelope {
-	t := dispatcher.TargetSlots{Queue: call.Clean(a.Text("panda_queue")), Class: a.Text("resource_type"), Slots: int(a.Integer("slots")), Floor: a.Text("mode") == modeFloor}
+func (s *server) addTargetSlots(r *http.Request, a wire.Args) wire.Envelope {
+	t := dispatcher.TargetSlots{Queue: wire.Clean(a.Text("panda_queue")), Class: a.Text("resource_type"), Slots: int(a.Integer("slots")), Floor: a.Text("mode") == modeFloor}
 	if n := a.Integer("slots"); n < -1 || n > math.MaxInt32 {
-		return call.Bad("Argument error: 'slots' is %d, expected 0 or more, or -1 for no cap", n)
+		return wire.Bad("Argument error: 'slots' is %d, expected 0 or more, or -1 for no cap", n)
 	}
 	if mode := a.Text("mode"); mode != "" && mode != modeCap && mode != modeFloor {
-		return call.Bad("Argument error: 'mode' is %s, expected %s or %s", mode, modeCap, modeFloor)
+		return wire.Bad("Argument error: 'mode' is %s, expected %s or %s", mode, modeCap, modeFloor)
 	}
 	if t.Class != "" && !slices.Contains(job.Classes, t.Class) {
-		return call.Bad("Argument error: 'resource_type' is %s, expected one of %s", t.Class, strings.Join(job.Classes, ", "))
+		return wire.Bad("Argument error: 'resource_type' is %s, expected one of %s", t.Class, strings.Join(job.Classes, ", "))
 	}
 	var err error
 	if t.Until, err = expiry(a.Text("expiration_date"), time.Now()); err != nil {
-		return call.Bad("Argument error: 'expiration_date': %s", err)
+		return wire.Bad("Argument error: 'expiration_date': %s", err)
 	}
 	if name := a.Text("global_share"); name != "" {
 		if t.Share, err = s.shareCalled(name); err != nil {
-			return call.Bad("Argument error: 'global_share': %s", err)
+			return wire.Bad("Argument error: 'global_share': %s", err)
 		}
 	}
 	e := answer(s, r, "add_target_slots", func(ctx context.Context) (any, error) { return nil, s.Jobs.SetTargetSlots(ctx, t) })
@@ -53,7 +53,7 @@ func (s *server) addTargetSlots(r *http.Request, a call.Args) call.Envelope {
 }
 
 // targetMessage says what was set, in the words that PanDA's operators know.
-func (s *server) targetMessage(t dispatcher.TargetSlots, a call.Args) string {
+func (s *server) targetMessage(t dispatcher.TargetSlots, a wire.Args) string {
 	orNone := func(name string) string {
 		if v := a.Text(name); v != "" {
 			return v
@@ -78,7 +78,7 @@ func expiry(said string, now time.Time) (time.Time, error) {
 		}
 		return now.AddDate(0, 0, days), nil
 	}
-	at, err := call.TimeOf(said)
+	at, err := wire.TimeOf(said)
 	switch {
 	case err != nil:
 		return time.Time{}, err

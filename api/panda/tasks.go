@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
@@ -56,53 +56,53 @@ var (
 )
 
 // taskCalls are those of people's scripts about tasks.
-func (s *server) taskCalls() []call.Endpoint {
+func (s *server) taskCalls() []wire.Endpoint {
 	if s.Steering == nil || s.Site == nil {
 		return nil
 	}
 	one := oneTask
-	task := call.Params{"task_parameters": call.Anything | call.Needed, "parent_tid": call.Integer}
-	served := []call.Endpoint{
-		call.ByPost("/task/submit", task, s.submitTask),
-		call.ByPost("/task/insert_task_parameters", task, s.insertTask),
-		call.ByPost("/task/kill", one(call.Params{"broadcast": call.Boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)),
-		call.ByPost("/task/finish", one(call.Params{"soft": call.Boolean, "broadcast": call.Boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)),
-		call.ByPost("/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)),
-		call.ByPost("/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)),
-		call.ByPost("/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)),
-		call.ByPost("/task/retry", one(call.Params{"new_parameters": call.Anything, "no_child_retry": call.Boolean, "discard_events": call.Boolean,
-			"disable_staging_mode": call.Boolean, "keep_gshare_priority": call.Boolean, "ignore_hard_exhausted": call.Boolean}), s.retryTask),
-		call.ByPost("/task/reactivate", one(call.Params{"keep_attempt_nr": call.Boolean, "trigger_job_generation": call.Boolean}), s.reactivate),
-		call.ByPost("/task/reassign_global_share", call.Params{"task_id_list": call.Integers | call.Needed, "share": call.Text | call.Needed,
-			"reassign_running_jobs": call.Boolean | call.Needed}, s.reassignShare),
-		call.ByPost("/task/change_priority", one(call.Params{"priority": call.Integer | call.Needed}), s.changePriority),
-		call.ByGet("/task/get_status", one(nil), s.taskStatus),
-		call.ByGet("/task/get_details", one(call.Params{"include_parameters": call.Boolean, "include_status": call.Boolean}), s.taskDetails),
-		call.ByGet("/task/get_detailed_info", one(nil), s.taskInfo),
-		call.ByGet("/task/get_parent_detailed_info", one(nil), s.parentInfo),
-		call.ByGet("/task/get_task_parameters", one(nil), s.taskParameters),
-		call.ByGet("/task/get_tasks_modified_since", call.Params{"since": call.Text | call.Needed, "dn": call.Text, "full": call.Boolean,
-			"min_task_id": call.Integer, "prod_source_label": call.Text}, s.tasksModifiedSince),
-		call.ByGet("/task/get_tasks_detailed_info_since", call.Params{"since": call.Text, "filters": call.Text, "n_tasks": call.Integer}, s.detailedSince),
+	task := wire.Params{"task_parameters": wire.Anything | wire.Needed, "parent_tid": wire.Integer}
+	served := []wire.Endpoint{
+		wire.ByPost("/task/submit", task, s.submitTask),
+		wire.ByPost("/task/insert_task_parameters", task, s.insertTask),
+		wire.ByPost("/task/kill", one(wire.Params{"broadcast": wire.Boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)),
+		wire.ByPost("/task/finish", one(wire.Params{"soft": wire.Boolean, "broadcast": wire.Boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)),
+		wire.ByPost("/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)),
+		wire.ByPost("/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)),
+		wire.ByPost("/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)),
+		wire.ByPost("/task/retry", one(wire.Params{"new_parameters": wire.Anything, "no_child_retry": wire.Boolean, "discard_events": wire.Boolean,
+			"disable_staging_mode": wire.Boolean, "keep_gshare_priority": wire.Boolean, "ignore_hard_exhausted": wire.Boolean}), s.retryTask),
+		wire.ByPost("/task/reactivate", one(wire.Params{"keep_attempt_nr": wire.Boolean, "trigger_job_generation": wire.Boolean}), s.reactivate),
+		wire.ByPost("/task/reassign_global_share", wire.Params{"task_id_list": wire.Integers | wire.Needed, "share": wire.Text | wire.Needed,
+			"reassign_running_jobs": wire.Boolean | wire.Needed}, s.reassignShare),
+		wire.ByPost("/task/change_priority", one(wire.Params{"priority": wire.Integer | wire.Needed}), s.changePriority),
+		wire.ByGet("/task/get_status", one(nil), s.taskStatus),
+		wire.ByGet("/task/get_details", one(wire.Params{"include_parameters": wire.Boolean, "include_status": wire.Boolean}), s.taskDetails),
+		wire.ByGet("/task/get_detailed_info", one(nil), s.taskInfo),
+		wire.ByGet("/task/get_parent_detailed_info", one(nil), s.parentInfo),
+		wire.ByGet("/task/get_task_parameters", one(nil), s.taskParameters),
+		wire.ByGet("/task/get_tasks_modified_since", wire.Params{"since": wire.Text | wire.Needed, "dn": wire.Text, "full": wire.Boolean,
+			"min_task_id": wire.Integer, "prod_source_label": wire.Text}, s.tasksModifiedSince),
+		wire.ByGet("/task/get_tasks_detailed_info_since", wire.Params{"since": wire.Text, "filters": wire.Text, "n_tasks": wire.Integer}, s.detailedSince),
 	}
 	if s.Jobs != nil {
-		served = append(served, call.ByGet("/task/get_job_ids", one(nil), s.taskJobs),
-			call.ByGet("/task/get_datasets_and_files", one(call.Params{"dataset_types": call.List, "dataset_only": call.Boolean}), s.taskFiles),
-			call.ByGet("/task/get_job_descriptions", one(call.Params{"unsuccessful_only": call.Boolean}), s.taskJobDescriptions),
-			call.ByPost("/task/kill_unfinished_jobs", one(call.Params{"code": call.Integer, "use_email_as_id": call.Boolean}), s.killTaskJobs))
+		served = append(served, wire.ByGet("/task/get_job_ids", one(nil), s.taskJobs),
+			wire.ByGet("/task/get_datasets_and_files", one(wire.Params{"dataset_types": wire.List, "dataset_only": wire.Boolean}), s.taskFiles),
+			wire.ByGet("/task/get_job_descriptions", one(wire.Params{"unsuccessful_only": wire.Boolean}), s.taskJobDescriptions),
+			wire.ByPost("/task/kill_unfinished_jobs", one(wire.Params{"code": wire.Integer, "use_email_as_id": wire.Boolean}), s.killTaskJobs))
 	}
 	return slices.Concat(served, s.alreadySo(), refusals("task", notServed))
 }
 
 // oneTask are the arguments of a call about one task.
-func oneTask(more call.Params) call.Params {
-	p := call.Params{"task_id": call.Integer | call.Needed}
+func oneTask(more wire.Params) wire.Params {
+	p := wire.Params{"task_id": wire.Integer | wire.Needed}
 	maps.Copy(p, more)
 	return p
 }
 
 // noTask is the answer to a call that failed.
-func (s *server) noTask(call string, err error) call.Envelope {
+func (s *server) noTask(call string, err error) wire.Envelope {
 	code := taskRefused
 	var faults paramFaults
 	switch {
@@ -110,28 +110,28 @@ func (s *server) noTask(call string, err error) call.Envelope {
 	case errors.As(err, new(forbidden)):
 		code = taskForeign
 	case errors.Is(err, generator.ErrNoTask):
-		return call.Envelope{Message: "Task not found", Data: taskUnknown}
+		return wire.Envelope{Message: "Task not found", Data: taskUnknown}
 	case errors.Is(err, generator.ErrState):
 		code = taskState
 	case errors.Is(err, spec.ErrInvalid), errors.Is(err, generator.ErrUntagged), errors.Is(err, generator.ErrNoSite),
 		errors.Is(err, generator.ErrKeyReused), errors.Is(err, generator.ErrSiteChanged):
 	default:
 		s.Log.Warn("task "+call, "error", err)
-		return call.Envelope{Message: call.TryAgain}
+		return wire.Envelope{Message: wire.TryAgain}
 	}
-	return call.Envelope{Message: err.Error(), Data: code}
+	return wire.Envelope{Message: err.Error(), Data: code}
 }
 
 // taskVerb says a verb to a task; repeated, it is answered as if it had done it.
-func (s *server) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, call.Args) call.Envelope {
-	return func(r *http.Request, a call.Args) call.Envelope {
+func (s *server) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, wire.Args) wire.Envelope {
+	return func(r *http.Request, a wire.Args) wire.Envelope {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 		defer cancel()
 		c, err := do(ctx, a.Integer("task_id"))
 		if err != nil {
 			return s.noTask(string(verb), err)
 		}
-		e := call.Good(taskOK)
+		e := wire.Good(taskOK)
 		e.Message = changed(c)
 		if soft, said := a["soft"].(bool); verb == generator.VerbFinish && !(said && soft) {
 			e.Message += "; jobs that run go on to their end, as with soft"
@@ -158,7 +158,7 @@ func changed(c generator.Change) string {
 const mostReassigned = 1000
 
 // reassignShare gives tasks to another share with their jobs. The message says of each task what did not go and why.
-func (s *server) reassignShare(r *http.Request, a call.Args) call.Envelope {
+func (s *server) reassignShare(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	st, err := s.Site.Load(ctx)
@@ -170,7 +170,7 @@ func (s *server) reassignShare(r *http.Request, a call.Args) call.Envelope {
 	}
 	share, err := leafNamed(st, a.Text("share"))
 	if err != nil {
-		return call.Envelope{Message: "share: " + err.Error(), Data: taskRefused}
+		return wire.Envelope{Message: "share: " + err.Error(), Data: taskRefused}
 	}
 	unknown, words := false, []string{}
 	for ids := range slices.Chunk(a.Integers("task_id_list"), mostReassigned) {
@@ -185,41 +185,41 @@ func (s *server) reassignShare(r *http.Request, a call.Args) call.Envelope {
 			}
 		}
 	}
-	e := call.Good(taskOK)
+	e := wire.Good(taskOK)
 	if unknown {
-		e = call.Envelope{Data: taskUnknown}
+		e = wire.Envelope{Data: taskUnknown}
 	}
 	e.Message = strings.Join(append([]string{fmt.Sprintf("%d tasks to %s", len(a.Integers("task_id_list")), share)}, words...), "; ")
 	return e
 }
 
 // changePriority gives a task and its jobs another priority.
-func (s *server) changePriority(r *http.Request, a call.Args) call.Envelope {
+func (s *server) changePriority(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	priority := a.Integer("priority")
 	if int64(int32(priority)) != priority {
-		return call.Envelope{Message: fmt.Sprintf("priority: %d is out of range", priority), Data: taskRefused}
+		return wire.Envelope{Message: fmt.Sprintf("priority: %d is out of range", priority), Data: taskRefused}
 	}
 	if _, err := s.Steering.Prioritise(ctx, a.Integer("task_id"), int(priority)); err != nil {
 		return s.noTask("change_priority", err)
 	}
-	return call.Envelope{Success: true, Message: "1 tasks changed"}
+	return wire.Envelope{Success: true, Message: "1 tasks changed"}
 }
 
 // taskStatus is the state of a task, by PanDA's name.
-func (s *server) taskStatus(r *http.Request, a call.Args) call.Envelope {
-	return s.ofTask(r, a, "get_status", func(t generator.Task) call.Envelope { return call.Good(factsOf(t)["status"]) })
+func (s *server) taskStatus(r *http.Request, a wire.Args) wire.Envelope {
+	return s.ofTask(r, a, "get_status", func(t generator.Task) wire.Envelope { return wire.Good(factsOf(t)["status"]) })
 }
 
 // taskParameters are those that the task was submitted with.
-func (s *server) taskParameters(r *http.Request, a call.Args) call.Envelope {
-	return s.ofTask(r, a, "get_task_parameters", func(t generator.Task) call.Envelope {
+func (s *server) taskParameters(r *http.Request, a wire.Args) wire.Envelope {
+	return s.ofTask(r, a, "get_task_parameters", func(t generator.Task) wire.Envelope {
 		kept := keptOf(t)
 		if kept.Parameters == nil {
-			return call.Bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
+			return wire.Bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
 		}
-		return call.Good(kept.Parameters)
+		return wire.Good(kept.Parameters)
 	})
 }
 

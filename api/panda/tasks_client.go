@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
@@ -72,8 +72,8 @@ func (t *translation) client() {
 
 // output notes an output of prun's: the pilot stores it.
 func (t *translation) output(name string, p map[string]any) {
-	lfn, _ := call.ToText(p["value"])
-	dataset, _ := call.ToText(p["dataset"])
+	lfn, _ := wire.ToText(p["value"])
+	dataset, _ := wire.ToText(p["dataset"])
 	if strings.ContainsAny(lfn+dataset, ",|") || strings.HasPrefix(lfn, "regex") {
 		t.in.fault(name, "%q: outputs have names here, no pattern but a *", lfn)
 		return

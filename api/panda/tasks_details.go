@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -65,7 +65,7 @@ type facts map[string]any
 // factsOf knows of a task without an end that it changed just now: PanDA's programs ask for tasks by their last change.
 func factsOf(t generator.Task) facts {
 	kept := keptOf(t)
-	given, _ := call.ParseJSON(kept.Parameters) // read before, and digits count; none where there are none
+	given, _ := wire.ParseJSON(kept.Parameters) // read before, and digits count; none where there are none
 	changed := time.Now()
 	if t.EndedAt != nil {
 		changed = *t.EndedAt
@@ -77,8 +77,8 @@ func factsOf(t generator.Task) facts {
 	f := facts{"jediTaskID": t.ID, "reqID": t.ID, "taskName": t.Name, "userName": t.User, "status": state, "superStatus": super,
 		"errorDialog": orNull(t.Reason), "gshare": orNull(t.Share), "currentPriority": t.Priority, "taskPriority": nil,
 		"coreCount": nil, "ramCount": nil, "ramUnit": "MB", "diskCount": nil, "walltime": nil, "maxAttempt": t.MaxAttempts,
-		"creationDate": call.PandaTime(&t.CreatedAt), "modificationTime": call.PandaTime(&changed), "startTime": call.PandaTime(t.StartedAt),
-		"endTime": call.PandaTime(t.EndedAt), "statistics": sumUp(t.Jobs), "parent_tid": nil}
+		"creationDate": wire.PandaTime(&t.CreatedAt), "modificationTime": wire.PandaTime(&changed), "startTime": wire.PandaTime(t.StartedAt),
+		"endTime": wire.PandaTime(t.EndedAt), "statistics": sumUp(t.Jobs), "parent_tid": nil}
 	for name, attribute := range map[string]string{"vo": "vo", "prodSourceLabel": "label", "taskType": "labels.taskType",
 		"processingType": "processing_type", "workingGroup": "working_group", "campaign": "campaign", "transPath": "transformation"} {
 		f[name] = orNull(t.Attributes[attribute])
@@ -148,8 +148,8 @@ func (f facts) detailed(t generator.Task) facts {
 }
 
 // taskDetails shows a task. Its parameters are there where they are asked for, and its jobs by state.
-func (s *server) taskDetails(r *http.Request, a call.Args) call.Envelope {
-	return s.ofTask(r, a, "get_details", func(t generator.Task) call.Envelope {
+func (s *server) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
+	return s.ofTask(r, a, "get_details", func(t generator.Task) wire.Envelope {
 		f := factsOf(t)
 		if a.Boolean("include_status") {
 			f["jobs"] = map[string]int64{"total": t.Jobs.Total, "defined": t.Jobs.Waiting, "activated": t.Jobs.Ready,
@@ -158,36 +158,36 @@ func (s *server) taskDetails(r *http.Request, a call.Args) call.Envelope {
 		if a.Boolean("include_parameters") {
 			f.detailed(t)
 		}
-		return call.Good(f)
+		return wire.Good(f)
 	})
 }
 
 // taskInfo shows a task with all that is known of it.
-func (s *server) taskInfo(r *http.Request, a call.Args) call.Envelope {
-	return s.ofTask(r, a, "get_detailed_info", func(t generator.Task) call.Envelope { return call.Good(factsOf(t).detailed(t)) })
+func (s *server) taskInfo(r *http.Request, a wire.Args) wire.Envelope {
+	return s.ofTask(r, a, "get_detailed_info", func(t generator.Task) wire.Envelope { return wire.Good(factsOf(t).detailed(t)) })
 }
 
 // parentInfo shows the task that a task was submitted under.
-func (s *server) parentInfo(r *http.Request, a call.Args) call.Envelope {
-	e := s.ofTask(r, a, "get_parent_detailed_info", func(t generator.Task) call.Envelope {
+func (s *server) parentInfo(r *http.Request, a wire.Args) wire.Envelope {
+	e := s.ofTask(r, a, "get_parent_detailed_info", func(t generator.Task) wire.Envelope {
 		parent := keptOf(t).Parent
 		if parent == 0 {
-			return call.Bad("No parent task found")
+			return wire.Bad("No parent task found")
 		}
-		e := s.taskInfo(r, call.Args{"task_id": parent})
+		e := s.taskInfo(r, wire.Args{"task_id": parent})
 		if e.Data == taskUnknown {
-			return call.Bad("Parent task not found")
+			return wire.Bad("Parent task not found")
 		}
 		return e
 	})
 	if e.Data == taskUnknown {
-		return call.Bad("Child task not found")
+		return wire.Bad("Child task not found")
 	}
 	return e
 }
 
 // ofTask answers about one task.
-func (s *server) ofTask(r *http.Request, a call.Args, call string, tell func(generator.Task) call.Envelope) call.Envelope {
+func (s *server) ofTask(r *http.Request, a wire.Args, call string, tell func(generator.Task) wire.Envelope) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	t, err := s.Steering.Task(ctx, a.Integer("task_id"))

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -37,15 +37,15 @@ type dataset struct {
 }
 
 // taskFiles lists the inputs of a task, and how they stand as far as the first mostJobs of its jobs tell.
-func (s *server) taskFiles(r *http.Request, a call.Args) call.Envelope {
+func (s *server) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 	if kinds := a.List("dataset_types"); kinds != nil && !slices.Contains(kinds, any(inputKind)) {
-		return call.Bad(noData)
+		return wire.Bad(noData)
 	}
-	return s.ofTask(r, a, "get_datasets_and_files", func(t generator.Task) call.Envelope {
+	return s.ofTask(r, a, "get_datasets_and_files", func(t generator.Task) wire.Envelope {
 		var d dataset
 		d.Dataset.Name, d.Dataset.ID, d.Files = t.Name, t.ID, []inputFile{}
 		if a.Boolean("dataset_only") && t.Inputs > 0 {
-			return call.Good([]dataset{d})
+			return wire.Good([]dataset{d})
 		}
 		e := answer(s, r, "get_datasets_and_files", func(ctx context.Context) ([]dataset, error) {
 			ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: t.ID, Live: true, Ended: endedStates, Limit: mostJobs})
@@ -57,7 +57,7 @@ func (s *server) taskFiles(r *http.Request, a call.Args) call.Envelope {
 			return []dataset{d}, err
 		})
 		if e.Success && len(d.Files) == 0 {
-			return call.Bad(noData)
+			return wire.Bad(noData)
 		}
 		return e
 	})
@@ -74,7 +74,7 @@ func (d *dataset) fill(t generator.Task, jobs []dispatcher.JobRow) {
 		}
 		d.Files[i].Status = status
 	}
-	given, _ := call.ParseJSON(keptOf(t).Parameters) // none for a task that came in another way
+	given, _ := wire.ParseJSON(keptOf(t).Parameters) // none for a task that came in another way
 	for _, name := range (&reading{left: given}).names("pfnList") {
 		note(name, "ready")
 	}

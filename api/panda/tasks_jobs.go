@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -19,7 +19,7 @@ var (
 const mostIDs = 10_000_000
 
 // taskJobs are the ids of all jobs of a task, in whatever state; none of a task that there is not.
-func (s *server) taskJobs(r *http.Request, a call.Args) call.Envelope {
+func (s *server) taskJobs(r *http.Request, a wire.Args) wire.Envelope {
 	return answer(s, r, "get_job_ids", func(ctx context.Context) ([]int64, error) {
 		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Ended: endedStates, Limit: mostIDs})
 		return append([]int64{}, ids...), err
@@ -27,7 +27,7 @@ func (s *server) taskJobs(r *http.Request, a call.Args) call.Envelope {
 }
 
 // taskJobDescriptions describes the jobs of a task, the first mostJobs of them; none of a task that there is not.
-func (s *server) taskJobDescriptions(r *http.Request, a call.Args) call.Envelope {
+func (s *server) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope {
 	chosen := dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Ended: endedStates, Limit: mostJobs}
 	if a.Boolean("unsuccessful_only") {
 		chosen.Live, chosen.Ended = false, unsuccessful
@@ -50,7 +50,7 @@ func (s *server) taskJobDescriptions(r *http.Request, a call.Args) call.Envelope
 
 // killTaskJobs cancels the jobs of a task that are not over, the first mostJobs of them; the task goes on with those that
 // it makes after.
-func (s *server) killTaskJobs(r *http.Request, a call.Args) call.Envelope {
+func (s *server) killTaskJobs(r *http.Request, a wire.Args) wire.Envelope {
 	more := false
 	e := answer(s, r, "kill_unfinished_jobs", func(ctx context.Context) ([]bool, error) {
 		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Limit: mostJobs})

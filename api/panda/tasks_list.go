@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -21,10 +21,10 @@ const usualLabel = "user"
 
 // tasksModifiedSince lists tasks by id. Those of the caller are meant unless another user is named: by a subject whose last
 // CN counts, or plainly. A caller without a name means everybody.
-func (s *server) tasksModifiedSince(r *http.Request, a call.Args) call.Envelope {
-	since, err := call.TimeOf(a.Text("since"))
+func (s *server) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
+	since, err := wire.TimeOf(a.Text("since"))
 	if err != nil || since == nil {
-		return call.Bad("since: expected a time such as 2024-12-18 14:30:45, got %q", a.Text("since"))
+		return wire.Bad("since: expected a time such as 2024-12-18 14:30:45, got %q", a.Text("since"))
 	}
 	user := personOf(a.Text("dn"))
 	if user == "" {
@@ -73,19 +73,19 @@ type taskFilter map[string]*regexp.Regexp
 
 // detailedSince lists tasks with all that is known of them. Who asks for ids, requests or a user gets them whoever they
 // belong to, else the caller's are meant.
-func (s *server) detailedSince(r *http.Request, a call.Args) call.Envelope {
+func (s *server) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
 	chosen := generator.Recent{User: owner(r), Limit: usualTasks}
 	if n, said := a["n_tasks"].(int64); said {
 		chosen.Limit = int(max(1, min(n, mostTasks)))
 	}
-	since, err := call.TimeOf(a.Text("since"))
+	since, err := wire.TimeOf(a.Text("since"))
 	if err != nil {
-		return call.Bad("since: %s", err)
+		return wire.Bad("since: %s", err)
 	}
 	chosen.Since = since
 	filter, ids, err := readFilter(a.Text("filters"), &chosen)
 	if err != nil {
-		return call.Bad("%s", err)
+		return wire.Bad("%s", err)
 	}
 	return answer(s, r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
 		var tasks []generator.Task
@@ -112,18 +112,18 @@ func readFilter(text string, chosen *generator.Recent) (filter taskFilter, ids [
 	if text == "" {
 		return nil, nil, nil
 	}
-	given, err := call.ParseJSON([]byte(text))
+	given, err := wire.ParseJSON([]byte(text))
 	if err != nil {
 		return nil, nil, fmt.Errorf(`filters is not valid JSON: expected an object such as {"status": "finished|done"}: %w`, err)
 	}
 	filter = taskFilter{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if call.Absent(given[name]) {
+		if wire.Absent(given[name]) {
 			continue
 		}
-		value, ok := call.ToText(given[name])
+		value, ok := wire.ToText(given[name])
 		if !ok {
-			return nil, nil, fmt.Errorf("filters: %s must be of type str, got %s", name, call.KindOf(given[name]))
+			return nil, nil, fmt.Errorf("filters: %s must be of type str, got %s", name, wire.KindOf(given[name]))
 		}
 		plain := !strings.ContainsAny(value, `^$*+?\|()`)
 		pattern := value

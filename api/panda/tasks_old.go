@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/divvyhq/divvy/api/panda/call"
 	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // oldTaskCall is a call that panda-client up to 2025 makes for users with a form: a call of the new API under other names.
@@ -13,7 +14,7 @@ import (
 type oldTaskCall struct {
 	as    string            // the call, below /api/v1
 	names map[string]string // arguments, old → new; others are not looked at
-	form  func(call.Args, call.Envelope) any
+	form  func(wire.Args, wire.Envelope) any
 }
 
 // ofOldTask is the task of a call, with more arguments.
@@ -43,12 +44,12 @@ var oldTaskCalls = map[string]oldTaskCall{
 	"getJediTasksInTimeRange": {"/task/get_tasks_modified_since", map[string]string{"timeRange": "since", "dn": "dn", "fullFlag": "full",
 		"minTaskID": "min_task_id", "task_type": "prod_source_label"}, tasksByID},
 	"killJobs":           {"/job/kill", map[string]string{"ids": "job_ids", "code": "code"}, dataAlone},
-	"getUserJobMetadata": {"/job/get_metadata_for_analysis_jobs", ofOldTask(), func(_ call.Args, e call.Envelope) any { return e.Data }},
+	"getUserJobMetadata": {"/job/get_metadata_for_analysis_jobs", ofOldTask(), func(_ wire.Args, e wire.Envelope) any { return e.Data }},
 }
 
 // oldTaskRoutes serves them; of calls that the new API lacks here there is no old one either.
 func (s *server) oldTaskRoutes(r chi.Router) {
-	new := map[string]call.Endpoint{}
+	new := map[string]wire.Endpoint{}
 	for _, e := range s.calls() {
 		new[e.Path] = e
 	}
@@ -57,10 +58,10 @@ func (s *server) oldTaskRoutes(r chi.Router) {
 		if !there {
 			continue
 		}
-		s.oldRoute(r, name, func(r *http.Request, a call.Args) any {
+		s.oldRoute(r, name, func(r *http.Request, a wire.Args) any {
 			for old, value := range a {
 				text, _ := value.(string)
-				if ids := call.PickledIDs(text); ids != nil && (old == "ids" || old == "jedi_task_ids_pickle") {
+				if ids := wire.PickledIDs(text); ids != nil && (old == "ids" || old == "jedi_task_ids_pickle") {
 					a[old] = ids
 				}
 			}
@@ -70,19 +71,19 @@ func (s *server) oldTaskRoutes(r chi.Router) {
 }
 
 // verdict is a pair of how it went and the message: a code where properErrorCode asks for it, else if it went well.
-func verdict(a call.Args, e call.Envelope) any {
-	if proper, _ := call.ToBool(a["properErrorCode"]); proper {
+func verdict(a wire.Args, e wire.Envelope) any {
+	if proper, _ := wire.ToBool(a["properErrorCode"]); proper {
 		return codeAnd(a, e)
 	}
-	return call.PickleOf(call.Tuple{e.Success, e.Message})
+	return wire.PickleOf(wire.Tuple{e.Success, e.Message})
 }
 
 // codeAnd is a pair of the code, 0 where it went well, and the message.
-func codeAnd(_ call.Args, e call.Envelope) any {
-	return call.PickleOf(call.Tuple{json.Number(codeOf(e)), e.Message})
+func codeAnd(_ wire.Args, e wire.Envelope) any {
+	return wire.PickleOf(wire.Tuple{json.Number(codeOf(e)), e.Message})
 }
 
-func codeOf(e call.Envelope) string {
+func codeOf(e wire.Envelope) string {
 	if e.Success {
 		return "0"
 	}
@@ -93,29 +94,29 @@ func codeOf(e call.Envelope) string {
 }
 
 // codeAndText is a pair of the code and the data as JSON, or the message.
-func codeAndText(_ call.Args, e call.Envelope) any {
+func codeAndText(_ wire.Args, e wire.Envelope) any {
 	if !e.Success {
-		return call.PickleOf(call.Tuple{json.Number(codeOf(e)), e.Message})
+		return wire.PickleOf(wire.Tuple{json.Number(codeOf(e)), e.Message})
 	}
 	text, _ := json.Marshal(e.Data) // it is going to be answered
-	return call.PickleOf(call.Tuple{json.Number("0"), string(text)})
+	return wire.PickleOf(wire.Tuple{json.Number("0"), string(text)})
 }
 
 // dataAlone is the data; nothing where it went badly.
-func dataAlone(_ call.Args, e call.Envelope) any {
+func dataAlone(_ wire.Args, e wire.Envelope) any {
 	if !e.Success {
-		return call.PickleOf(nil)
+		return wire.PickleOf(nil)
 	}
-	return call.PickleOf(e.Data)
+	return wire.PickleOf(e.Data)
 }
 
 // tasksByID is a dictionary of tasks by their ids.
-func tasksByID(_ call.Args, e call.Envelope) any {
-	found := call.ByID{}
+func tasksByID(_ wire.Args, e wire.Envelope) any {
+	found := wire.ByID{}
 	if tasks, ok := e.Data.(map[string]facts); ok {
 		for id, f := range tasks {
 			found[id] = f
 		}
 	}
-	return call.PickleOf(found)
+	return wire.PickleOf(found)
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -34,12 +34,12 @@ var notServed = map[string]refused{
 }
 
 // refusals answer the calls that are not served, whatever their arguments.
-func refusals(group string, calls map[string]refused) []call.Endpoint {
-	var all []call.Endpoint
+func refusals(group string, calls map[string]refused) []wire.Endpoint {
+	var all []wire.Endpoint
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		c := calls[name]
-		all = append(all, call.By(c.method, "/"+group+"/"+name, call.Params{call.AnyName: call.Anything}, func(*http.Request, call.Args) call.Envelope {
-			return call.Bad("%s is not served here: %s", name, c.why)
+		all = append(all, wire.By(c.method, "/"+group+"/"+name, wire.Params{wire.AnyName: wire.Anything}, func(*http.Request, wire.Args) wire.Envelope {
+			return wire.Bad("%s is not served here: %s", name, c.why)
 		}))
 	}
 	return all
@@ -47,24 +47,24 @@ func refusals(group string, calls map[string]refused) []call.Endpoint {
 
 // soAlready are the calls about tasks that ask for what every task is here, with the words that callers are told.
 var soAlready = map[string]struct {
-	takes call.Params
+	takes wire.Params
 	words string
 }{
 	"release":                  {nil, noStaging},
-	"change_modification_time": {call.Params{"hour_offset": call.Integer | call.Needed}, "tasks are looked at all the time, not by their modification time"},
+	"change_modification_time": {wire.Params{"hour_offset": wire.Integer | wire.Needed}, "tasks are looked at all the time, not by their modification time"},
 }
 
 // alreadySo answers them, for tasks that there are.
-func (s *server) alreadySo() []call.Endpoint {
-	var all []call.Endpoint
+func (s *server) alreadySo() []wire.Endpoint {
+	var all []wire.Endpoint
 	for _, name := range slices.Sorted(maps.Keys(soAlready)) {
 		c := soAlready[name]
-		all = append(all, call.ByPost("/task/"+name, oneTask(c.takes), func(r *http.Request, a call.Args) call.Envelope {
+		all = append(all, wire.ByPost("/task/"+name, oneTask(c.takes), func(r *http.Request, a wire.Args) wire.Envelope {
 			return s.nothingToDo(r, a, name, c.words)
 		}))
 	}
-	return append(all, call.ByPost("/task/disable_job_cloning", call.Params{"jedi_task_id": call.Integer, "task_id": call.Integer},
-		func(r *http.Request, a call.Args) call.Envelope {
+	return append(all, wire.ByPost("/task/disable_job_cloning", wire.Params{"jedi_task_id": wire.Integer, "task_id": wire.Integer},
+		func(r *http.Request, a wire.Args) wire.Envelope {
 			if _, said := a["task_id"]; !said {
 				a["task_id"] = a.Integer("jedi_task_id")
 			}
@@ -72,18 +72,18 @@ func (s *server) alreadySo() []call.Endpoint {
 		}))
 }
 
-func (s *server) nothingToDo(r *http.Request, a call.Args, call, words string) call.Envelope {
-	return s.ofTask(r, a, call, func(t generator.Task) call.Envelope {
-		return call.Envelope{Success: true, Message: fmt.Sprintf("task %d is as it was: %s", t.ID, words), Data: taskOK}
+func (s *server) nothingToDo(r *http.Request, a wire.Args, call, words string) wire.Envelope {
+	return s.ofTask(r, a, call, func(t generator.Task) wire.Envelope {
+		return wire.Envelope{Success: true, Message: fmt.Sprintf("task %d is as it was: %s", t.ID, words), Data: taskOK}
 	})
 }
 
 // reactivate makes new jobs for what did not finish. PanDA's server says of a task that there is not that it went well, and
 // what is wrong in the message; its programs look for that.
-func (s *server) reactivate(r *http.Request, a call.Args) call.Envelope {
+func (s *server) reactivate(r *http.Request, a wire.Args) wire.Envelope {
 	e := s.taskVerb(generator.VerbRetry, s.tryAgain)(r, a)
 	if e.Data == taskUnknown {
-		return call.Envelope{Success: true, Message: "unknown task", Data: taskOK}
+		return wire.Envelope{Success: true, Message: "unknown task", Data: taskOK}
 	}
 	return e
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
 // reading is task parameters as they are read: each once; those that are never read are ignored.
@@ -22,7 +22,7 @@ type reading struct {
 func (r *reading) rest() {
 	for _, name := range slices.Sorted(maps.Keys(r.left)) {
 		v := r.left[name]
-		if call.Absent(v) {
+		if wire.Absent(v) {
 			continue
 		}
 		r.ignore(name, "%s", cmp.Or(whyNot[name], notUsed))
@@ -32,7 +32,7 @@ func (r *reading) rest() {
 
 func (r *reading) ignore(name, format string, args ...any) {
 	if len(r.ignored) < maxIgnored {
-		r.ignored = append(r.ignored, Ignored{call.Cut(name, call.MaxField), fmt.Sprintf(format, args...)})
+		r.ignored = append(r.ignored, Ignored{wire.Cut(name, wire.MaxField), fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -46,36 +46,36 @@ func (r *reading) fault(name, format string, args ...any) {
 func (r *reading) take(name string) any {
 	v := r.left[name]
 	delete(r.left, name)
-	if call.Absent(v) {
+	if wire.Absent(v) {
 		return nil
 	}
 	return v
 }
 
-func (r *reading) taken(name string, k call.Kind) any {
+func (r *reading) taken(name string, k wire.Kind) any {
 	v := r.take(name)
 	if v == nil {
 		return nil
 	}
-	out, ok := call.Coerce(v, k)
-	if f, _ := call.ToNumber(v); k == call.Integer && f != math.Trunc(f) {
+	out, ok := wire.Coerce(v, k)
+	if f, _ := wire.ToNumber(v); k == wire.Integer && f != math.Trunc(f) {
 		ok = false
 	}
 	if !ok {
-		r.fault(name, "must be of type %s, got %s", call.KindNames[k], call.KindOf(v))
+		r.fault(name, "must be of type %s, got %s", wire.KindNames[k], wire.KindOf(v))
 		return nil
 	}
 	return out
 }
 
 func (r *reading) text(name string) string {
-	s, _ := r.taken(name, call.Text).(string)
+	s, _ := r.taken(name, wire.Text).(string)
 	return strings.TrimSpace(s)
 }
 
 // whole reads a whole number that is at least low; 0 when it is absent.
 func (r *reading) whole(name string, low int64) int64 {
-	n, said := r.taken(name, call.Integer).(int64)
+	n, said := r.taken(name, wire.Integer).(int64)
 	if said && n < low {
 		r.fault(name, "%d is less than %d", n, low)
 		return 0
@@ -85,7 +85,7 @@ func (r *reading) whole(name string, low int64) int64 {
 
 // figure reads a number that is not negative; 0 when it is absent.
 func (r *reading) figure(name string) float64 {
-	f, _ := r.taken(name, call.Number).(float64)
+	f, _ := r.taken(name, wire.Number).(float64)
 	if f < 0 {
 		r.fault(name, "is negative: %v", f)
 		return 0
@@ -94,25 +94,25 @@ func (r *reading) figure(name string) float64 {
 }
 
 func (r *reading) flag(name string) bool {
-	b, _ := r.taken(name, call.Boolean).(bool)
+	b, _ := r.taken(name, wire.Boolean).(bool)
 	return b
 }
 
 // names reads a list of words, or one text with commas.
 func (r *reading) names(name string) []string {
 	v := r.take(name)
-	if s, ok := call.ToText(v); ok {
+	if s, ok := wire.ToText(v); ok {
 		v = []any{s}
 	}
 	all, ok := v.([]any)
 	if v != nil && !ok {
-		r.fault(name, "must be of type list, got %s", call.KindOf(v))
+		r.fault(name, "must be of type list, got %s", wire.KindOf(v))
 	}
 	var out []string
 	for i, item := range all {
-		s, ok := call.ToText(item)
+		s, ok := wire.ToText(item)
 		if !ok {
-			r.fault(fmt.Sprintf("%s[%d]", name, i), "must be of type str, got %s", call.KindOf(item))
+			r.fault(fmt.Sprintf("%s[%d]", name, i), "must be of type str, got %s", wire.KindOf(item))
 		}
 		for one := range strings.SplitSeq(s, ",") {
 			if one = strings.TrimSpace(one); one != "" {

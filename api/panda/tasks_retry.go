@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 )
 
@@ -23,11 +23,11 @@ func (s *server) tryAgain(ctx context.Context, id int64) (generator.Change, erro
 }
 
 // retryTask tries again what did not finish, by new_parameters where there are such.
-func (s *server) retryTask(r *http.Request, a call.Args) call.Envelope {
+func (s *server) retryTask(r *http.Request, a wire.Args) wire.Envelope {
 	given, err := newTaskParameters(a["new_parameters"])
 	switch {
 	case err != nil:
-		return call.Bad("%s", err)
+		return wire.Bad("%s", err)
 	case len(given) == 0:
 		return s.taskVerb(generator.VerbRetry, s.tryAgain)(r, a)
 	}
@@ -56,13 +56,13 @@ func newTaskParameters(v any) (given map[string]any, err error) {
 		given = maps.Clone(p)
 	case string:
 		if text := strings.TrimSpace(p); text != "" {
-			if given, err = call.ParseJSON([]byte(text)); err != nil {
+			if given, err = wire.ParseJSON([]byte(text)); err != nil {
 				return nil, errors.New("new_parameters: is not a JSON object")
 			}
 		}
 	default:
-		return nil, fmt.Errorf("Type error: 'new_parameters' must be of type dict, got %s.", call.KindOf(p))
+		return nil, fmt.Errorf("Type error: 'new_parameters' must be of type dict, got %s.", wire.KindOf(p))
 	}
-	maps.DeleteFunc(given, func(_ string, v any) bool { return call.Absent(v) })
+	maps.DeleteFunc(given, func(_ string, v any) bool { return wire.Absent(v) })
 	return given, nil
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -112,7 +112,7 @@ func translate(given map[string]any, st *site.Site) (spec.Spec, []Ignored, error
 		*taskTexts[name](&t.spec) = t.in.text(name)
 	}
 	for _, name := range []string{"taskName", "userName"} {
-		if call.Absent(given[name]) {
+		if wire.Absent(given[name]) {
 			t.in.fault(name, "is missing")
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -69,7 +69,7 @@ func TestTranslate(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := taskCase{About: c.About, Given: c.Given}
-			given, err := call.ParseJSON(c.Given)
+			given, err := wire.ParseJSON(c.Given)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestTranslateNamesEverything(t *testing.T) {
 			}
 		}
 		for name, v := range given {
-			if whyNot[name] == "" && name != "quite_unknown" || call.Absent(v) {
+			if whyNot[name] == "" && name != "quite_unknown" || wire.Absent(v) {
 				continue
 			}
 			if !strings.Contains(reasons(ignored), name+" (") {
@@ -247,7 +247,7 @@ func TestMaxWalltime(t *testing.T) {
 		{open, `"walltime": 1e9`, 0, "walltime: "},
 		{open, `"cpuTime": 1e12, "nEventsPerJob": 10`, 0, "cpuTime: "},
 	} {
-		given, err := call.ParseJSON([]byte(`{"taskName": "t", "userName": "u", "noInput": true, "nEvents": 10, "jobParameters": "true", ` + c.more + `}`))
+		given, err := wire.ParseJSON([]byte(`{"taskName": "t", "userName": "u", "noInput": true, "nEvents": 10, "jobParameters": "true", ` + c.more + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestMaxWalltime(t *testing.T) {
 	}
 	s := &spec.Spec{Queues: []string{"SHORT"}}
 	for more, want := range map[string]spec.Walltime{`{"maxWalltime": 3600}`: 3600, `{"maxWalltime": 3600, "site": "LONG"}`: 96 * 3600} {
-		given, err := call.ParseJSON([]byte(more))
+		given, err := wire.ParseJSON([]byte(more))
 		if err != nil {
 			t.Fatal(err)
 		}

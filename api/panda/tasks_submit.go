@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -24,26 +24,26 @@ type submitted struct {
 }
 
 // submitTask makes a task of task parameters. The answer's data is its id, the message tells what of them is ignored.
-func (s *server) submitTask(r *http.Request, a call.Args) call.Envelope {
+func (s *server) submitTask(r *http.Request, a wire.Args) wire.Envelope {
 	e, _ := s.submit(r, a)
 	return e
 }
 
-func (s *server) submit(r *http.Request, a call.Args) (call.Envelope, error) {
+func (s *server) submit(r *http.Request, a wire.Args) (wire.Envelope, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	given, err := taskParams(a["task_parameters"])
 	if err != nil {
-		return call.Bad("%s", err), nil
+		return wire.Bad("%s", err), nil
 	}
 	t, ignored, err := s.makeTask(ctx, given, a.Integer("parent_tid"), r.Header.Get("Idempotency-Key"))
 	if err != nil {
 		return s.noTask("submit", err), err
 	}
-	e := call.Good(t.ID)
+	e := wire.Good(t.ID)
 	e.Message = fmt.Sprintf("succeeded. new jediTaskID=%d", t.ID)
 	if len(ignored) > 0 {
-		e.Message = call.Cut(e.Message+"; ignored: "+reasons(ignored), call.MaxMessage)
+		e.Message = wire.Cut(e.Message+"; ignored: "+reasons(ignored), wire.MaxMessage)
 	}
 	return e, nil
 }
@@ -58,7 +58,7 @@ func cannotBe(err error) bool {
 }
 
 // makeTask stores a task.
-func (s *server) makeTask(ctx context.Context, given call.Args, parent int64, key string) (generator.Task, []Ignored, error) {
+func (s *server) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (generator.Task, []Ignored, error) {
 	st, err := s.Site.Load(ctx)
 	if err == nil && st.Number == 0 {
 		err = generator.ErrNoSite
@@ -67,11 +67,11 @@ func (s *server) makeTask(ctx context.Context, given call.Args, parent int64, ke
 		return generator.Task{}, nil, err
 	}
 	asked, c := given, callerOf(ctx)
-	if who := c.Known(); who != "" && (c.User != "" || call.Absent(given["userName"])) {
+	if who := c.Known(); who != "" && (c.User != "" || wire.Absent(given["userName"])) {
 		asked = maps.Clone(given)
 		asked["userName"] = who
 	}
-	if kind, _ := call.ToText(asked["processingType"]); call.Absent(asked["userName"]) && clientKind.MatchString(kind) {
+	if kind, _ := wire.ToText(asked["processingType"]); wire.Absent(asked["userName"]) && clientKind.MatchString(kind) {
 		asked = maps.Clone(asked)
 		asked["userName"] = "anonymous" // as in PanDA, panda-client leaves it to the server; nobody has a name at an open listener
 	}
@@ -79,7 +79,7 @@ func (s *server) makeTask(ctx context.Context, given call.Args, parent int64, ke
 	if err != nil {
 		return generator.Task{}, nil, paramFaults{err}
 	}
-	if named, _ := call.ToText(given["userName"]); c.User != "" && !call.Absent(given["userName"]) && named != c.User {
+	if named, _ := wire.ToText(given["userName"]); c.User != "" && !wire.Absent(given["userName"]) && named != c.User {
 		ignored = append(ignored, Ignored{"userName", "the credential stands for " + c.User + ", whose the task is"})
 	}
 	if parent != 0 {
@@ -94,7 +94,7 @@ func (s *server) makeTask(ctx context.Context, given call.Args, parent int64, ke
 }
 
 // keep writes down parameters as they came.
-func keep(given call.Args, k submitted) (json.RawMessage, error) {
+func keep(given wire.Args, k submitted) (json.RawMessage, error) {
 	original, err := json.Marshal(given)
 	if err != nil {
 		return nil, err
@@ -105,14 +105,14 @@ func keep(given call.Args, k submitted) (json.RawMessage, error) {
 
 // insertTask is submit by its older name. As in PanDA it takes whatever it is given: parameters that cannot be make a task
 // that is broken, and its errorDialog has the faults.
-func (s *server) insertTask(r *http.Request, a call.Args) call.Envelope {
+func (s *server) insertTask(r *http.Request, a wire.Args) wire.Envelope {
 	e, err := s.submit(r, a)
 	if !cannotBe(err) {
 		return e
 	}
 	given, err := taskParams(a["task_parameters"])
 	if err != nil {
-		return call.Bad("%s", err)
+		return wire.Bad("%s", err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -120,28 +120,28 @@ func (s *server) insertTask(r *http.Request, a call.Args) call.Envelope {
 	if err != nil {
 		return s.noTask("insert_task_parameters", err)
 	}
-	name, _ := call.ToText(given["taskName"])
-	user, _ := call.ToText(given["userName"])
+	name, _ := wire.ToText(given["taskName"])
+	user, _ := wire.ToText(given["userName"])
 	c := callerOf(ctx)
-	t, err := s.Steering.Reject(ctx, generator.Rejected{Name: cmp.Or(call.Clean(name), "unnamed"),
-		User: cmp.Or(c.User, call.Clean(user), c.Known(), "anonymous"), Reason: e.Message, Parameters: kept})
+	t, err := s.Steering.Reject(ctx, generator.Rejected{Name: cmp.Or(wire.Clean(name), "unnamed"),
+		User: cmp.Or(c.User, wire.Clean(user), c.Known(), "anonymous"), Reason: e.Message, Parameters: kept})
 	if err != nil {
 		return s.noTask("insert_task_parameters", err)
 	}
-	return call.Envelope{Success: true, Message: fmt.Sprintf("succeeded. new jediTaskID=%d; the task is broken: %s", t.ID, e.Message), Data: t.ID}
+	return wire.Envelope{Success: true, Message: fmt.Sprintf("succeeded. new jediTaskID=%d; the task is broken: %s", t.ID, e.Message), Data: t.ID}
 }
 
 // taskParams are an object, or one written as a text.
-func taskParams(v any) (call.Args, error) {
+func taskParams(v any) (wire.Args, error) {
 	switch v := v.(type) {
 	case map[string]any:
-		return call.Args(v), nil
+		return wire.Args(v), nil
 	case string:
 		if strings.HasPrefix(strings.TrimSpace(v), "{") {
-			return call.ParseJSON([]byte(v))
+			return wire.ParseJSON([]byte(v))
 		}
 	}
-	return nil, fmt.Errorf("Type error: 'task_parameters' must be of type dict, got %s.", call.KindOf(v))
+	return nil, fmt.Errorf("Type error: 'task_parameters' must be of type dict, got %s.", wire.KindOf(v))
 }
 
 func reasons(all []Ignored) string {

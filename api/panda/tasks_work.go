@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -45,8 +45,8 @@ func (t *translation) work() {
 		}
 	case events > 0:
 		t.spec.Events = &spec.Events{Total: events, PerJob: eventsPerJob}
-		cpu, _ := call.ToNumber(t.in.left["cpuTime"])
-		switch t.fits = eventsPerJob == 0 && call.Absent(t.in.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
+		cpu, _ := wire.ToNumber(t.in.left["cpuTime"])
+		switch t.fits = eventsPerJob == 0 && wire.Absent(t.in.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
 		case t.fits: // needs says how
 		case eventsPerJob == 0:
 			t.spec.Events.PerJob = events
@@ -76,7 +76,7 @@ func (t *translation) command() {
 	for i, p := range t.parameters() {
 		value := t.value(fmt.Sprintf("jobParameters[%d]", i), p)
 		line.WriteString(value)
-		if together, said := call.ToBool(p["padding"]); !said || together {
+		if together, said := wire.ToBool(p["padding"]); !said || together {
 			line.WriteByte(' ')
 		}
 	}
@@ -102,12 +102,12 @@ func (t *translation) parameters() (items []map[string]any) {
 	}
 	all, ok := v.([]any)
 	if !ok && v != nil {
-		t.in.fault("jobParameters", "must be of type list, got %s", call.KindOf(v))
+		t.in.fault("jobParameters", "must be of type list, got %s", wire.KindOf(v))
 	}
 	for i, item := range all {
 		p, ok := item.(map[string]any)
 		if !ok {
-			t.in.fault(fmt.Sprintf("jobParameters[%d]", i), "must be of type dict, got %s", call.KindOf(item))
+			t.in.fault(fmt.Sprintf("jobParameters[%d]", i), "must be of type dict, got %s", wire.KindOf(item))
 			p = map[string]any{"type": "constant"}
 		}
 		items = append(items, p)
@@ -117,17 +117,17 @@ func (t *translation) parameters() (items []map[string]any) {
 
 // value is what an item puts into the command.
 func (t *translation) value(name string, p map[string]any) string {
-	if !call.Absent(p["offset"]) {
-		n, ok := call.Coerce(p["offset"], call.Integer)
-		f, _ := call.ToNumber(p["offset"])
+	if !wire.Absent(p["offset"]) {
+		n, ok := wire.Coerce(p["offset"], wire.Integer)
+		f, _ := wire.ToNumber(p["offset"])
 		if t.offset, _ = n.(int64); !ok || f != math.Trunc(f) || t.offset < 0 || t.offset > maxOffset {
 			t.in.fault(name+".offset", "%v is no whole number from 0 to %d", p["offset"], int64(maxOffset))
 			t.offset = 0
 		}
 	}
 	defer func() { t.offset = 0 }()
-	dataset, named := call.ToText(p["dataset"])
-	switch role, _ := call.ToText(p["param_type"]); role {
+	dataset, named := wire.ToText(p["dataset"])
+	switch role, _ := wire.ToText(p["param_type"]); role {
 	case "input":
 		if named && dataset != "" && len(t.spec.Inputs) == 0 && t.shared == nil {
 			t.in.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
@@ -139,15 +139,15 @@ func (t *translation) value(name string, p map[string]any) string {
 			t.in.ignore(name+".dataset", noCatalog+": outputs are what the payload writes")
 		}
 	}
-	if kind, _ := call.ToText(p["type"]); kind != "constant" && kind != "template" {
+	if kind, _ := wire.ToText(p["type"]); kind != "constant" && kind != "template" {
 		t.in.fault(name+".type", "%q is not one of constant, template", kind)
 	}
-	if hidden, _ := call.ToBool(p["hidden"]); hidden || call.Absent(p["value"]) {
+	if hidden, _ := wire.ToBool(p["hidden"]); hidden || wire.Absent(p["value"]) {
 		return ""
 	}
-	value, ok := call.ToText(p["value"])
+	value, ok := wire.ToText(p["value"])
 	if !ok {
-		t.in.fault(name+".value", "must be of type str, got %s", call.KindOf(p["value"]))
+		t.in.fault(name+".value", "must be of type str, got %s", wire.KindOf(p["value"]))
 	}
 	return t.filled(name+".value", value)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divvyhq/divvy/api/panda/call"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -41,17 +41,17 @@ func (u update) known() bool {
 func (u update) final() bool { return outcomes[u.state] != "" || u.state == "holding" }
 
 // fromOld and fromNew take the arguments of an update, brought to their kinds.
-func fromOld(a call.Args) update {
+func fromOld(a wire.Args) update {
 	a = withoutKeys(a)
 	u := update{job: a.Integer("jobId"), attempt: int(a.Integer("attemptNr")), state: a.Text("state"), report: reportOf(a, oldName),
-		outputs: call.Unwrap(a["xml"]), metaData: call.Unwrap(a["metaData"]), pilotLog: a.Text("pilotLog"), stdout: a.Text("stdout")}
+		outputs: wire.Unwrap(a["xml"]), metaData: wire.Unwrap(a["metaData"]), pilotLog: a.Text("pilotLog"), stdout: a.Text("stdout")}
 	return u.at(timeSaid(a.Number("startTime")), timeSaid(a.Number("endTime")))
 }
 
-func fromNew(a call.Args) update {
+func fromNew(a wire.Args) update {
 	a = withoutKeys(a)
 	u := update{job: a.Integer("job_id"), attempt: int(a.Integer("attempt_nr")), state: a.Text("job_status"), report: reportOf(a, newName),
-		outputs: call.Unwrap(a["job_output_report"]), metaData: call.Unwrap(a["meta_data"]), pilotLog: a.Text("pilot_log"), stdout: a.Text("stdout")}
+		outputs: wire.Unwrap(a["job_output_report"]), metaData: wire.Unwrap(a["meta_data"]), pilotLog: a.Text("pilot_log"), stdout: a.Text("stdout")}
 	return u.at(dateSaid(a.Text("start_time")), dateSaid(a.Text("end_time")))
 }
 
@@ -65,7 +65,7 @@ func (u update) at(start, end string) update {
 	keep("startTime", start)
 	keep("endTime", end)
 	keep("state", u.state)
-	keep("stdout", call.Tail(u.stdout, maxStdout))
+	keep("stdout", wire.Tail(u.stdout, maxStdout))
 	keep("metaData", u.metaData)
 	if _, files := u.outputs.(map[string]any); !files {
 		keep("xml", outputText(u.outputs))
@@ -76,7 +76,7 @@ func (u update) at(start, end string) update {
 // outputText keeps a list of outputs that is no JSON object.
 func outputText(v any) any {
 	if s, ok := v.(string); ok {
-		return call.Cut(s, call.MaxField)
+		return wire.Cut(s, wire.MaxField)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (s *server) finish(ctx context.Context, u update, lease string) error {
 func (u update) result(lease string) dispatcher.Result {
 	files, _ := u.outputs.(map[string]any)
 	return dispatcher.Result{Lease: lease, Outcome: outcomes[u.state], ExitCode: u.exitCode(), Message: u.message(), Usage: u.usage(),
-		Outputs: files, LogTail: call.Tail(u.pilotLog, maxTail), Report: u.report}
+		Outputs: files, LogTail: wire.Tail(u.pilotLog, maxTail), Report: u.report}
 }
 
 // late hears an update of an attempt that is over already, or never was. A last word is kept where it is another one than

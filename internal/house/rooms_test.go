@@ -30,17 +30,16 @@ var limits = map[string]int{
 
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
-	"files api":                     50,
-	"files api/panda":               46,
-	"files generator":               51,
-	"lines api":                     5642,
-	"lines api/panda":               6247,
-	"lines generator":               6664,
-	"methods api.server":            91,
-	"methods api/client.Client":     82,
-	"methods api/panda.server":      101,
-	"methods api/panda.translation": 37,
-	"methods generator.Generator":   83,
+	"files api":                   50,
+	"files api/panda":             42,
+	"files generator":             51,
+	"lines api":                   5642,
+	"lines api/panda":             5537,
+	"lines generator":             6664,
+	"methods api.server":          91,
+	"methods api/client.Client":   82,
+	"methods api/panda.server":    101,
+	"methods generator.Generator": 83,
 }
 
 // slack is how far below its figure an offender may be before the list must say so: not each line less is an edit of it.

@@ -1,4 +1,4 @@
-package call
+package wire
 
 // Tally is numbers below names, level by level, as statistics are answered.
 type Tally map[string]any
