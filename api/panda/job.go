@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -34,7 +35,7 @@ type pandaJob struct {
 	SWRelease       string `json:"swRelease"`
 	HomePackage     string `json:"homepackage"`
 	CMTConfig       string `json:"cmtConfig"`
-	outFiles
+	taskspec.OutFiles
 }
 
 // noRelease is PanDA's word for a job that needs no release of an experiment's software: pilots of experiments that have
@@ -43,14 +44,14 @@ const noRelease = "NULL"
 
 // jobOf makes the job of a lease, with what its task says of it.
 func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) pandaJob {
-	p := payloadOf(l, queue, s.base(r)+path.Join(trfPath, dispatcher.LogKey(l.Lease), runShellName))
+	p := taskspec.PayloadOf(l, queue, s.base(r)+path.Join(taskspec.TrfPath, dispatcher.LogKey(l.Lease), taskspec.RunShellName))
 	t := s.taskOf(r.Context(), l.Task)
 	return pandaJob{PandaID: l.Job, TaskID: l.Task, AttemptNr: l.Attempt, JobName: t.name + "." + strconv.FormatInt(l.Job, 10),
-		Transformation: p.transformation, JobPars: p.jobPars, CoreCount: max(1, l.Cores),
+		Transformation: p.Transformation, JobPars: p.JobPars, CoreCount: max(1, l.Cores),
 		MinRAMCount: l.MemoryMB, MaxDiskCount: l.DiskMB, MaxWalltime: l.WalltimeS,
 		ProdSourceLabel: t.label, ProcessingType: t.processingType, WorkingGroup: t.workingGroup,
 		ProdUserID: t.user, ResourceType: t.resourceType, SWRelease: noRelease, HomePackage: noRelease, CMTConfig: noRelease,
-		outFiles: outputsOf(fillLate(l.Env[outputsVar], s.base(r), l.Task))}
+		OutFiles: taskspec.OutputsOf(taskspec.FillLate(l.Env[taskspec.OutputsVar], s.base(r), l.Task))}
 }
 
 // base is the URL that the pilot reached us at.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/golden"
@@ -26,7 +27,7 @@ func TestPageNamesTheCalls(t *testing.T) {
 		path = strings.Replace(path, "/api/latest/", "/api/v1/", 1)
 		_, task := notServed[strings.TrimPrefix(path, "/api/v1/task/")]
 		_, job := jobRefusals[strings.TrimPrefix(path, "/api/v1/job/")]
-		if !task && !job && !strings.HasPrefix(path, trfPath) && !strings.HasSuffix(path, "/*") {
+		if !task && !job && !strings.HasPrefix(path, taskspec.TrfPath) && !strings.HasSuffix(path, "/*") {
 			served[path] = true
 		}
 		return nil

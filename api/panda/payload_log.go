@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
@@ -33,7 +34,7 @@ func (s *server) withLog(script []byte, r *http.Request) []byte {
 	if key == "" {
 		return script
 	}
-	to := "\ndivvy_log=" + quote(s.base(r)+trfPath+key+"/"+logName) + "\n"
+	to := "\ndivvy_log=" + taskspec.Quote(s.base(r)+taskspec.TrfPath+key+"/"+logName) + "\n"
 	return bytes.Replace(script, noLog, []byte(to), 1)
 }
 

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -231,10 +232,10 @@ func payloadCommand(t *testing.T, url, code string, env ...string) (cmd *exec.Cm
 	t.Helper()
 	dir := t.TempDir()
 	script := strings.Replace(string(runShell), string(noLog), "\ndivvy_log='"+url+"/trf/K/log'\n", 1)
-	if err := os.WriteFile(filepath.Join(dir, runShellName), []byte(script), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, taskspec.RunShellName), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd = exec.Command("./"+runShellName, "-c", code)
+	cmd = exec.Command("./"+taskspec.RunShellName, "-c", code)
 	cmd.Dir, cmd.Env = dir, env
 	stdout, stderr = filepath.Join(dir, "1"), filepath.Join(dir, "2")
 	cmd.Stdout, cmd.Stderr = createFile(t, stdout), createFile(t, stderr)
@@ -249,7 +250,7 @@ func TestPayloadLogRefusals(t *testing.T) {
 	if !p.getJob() {
 		t.Fatal(p.job)
 	}
-	good := strings.TrimSuffix(p.job["transformation"].(string), runShellName) + logName
+	good := strings.TrimSuffix(p.job["transformation"].(string), taskspec.RunShellName) + logName
 	for _, c := range []struct {
 		url, body string
 		want      int

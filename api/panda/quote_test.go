@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -57,12 +58,12 @@ func shlex(t interface{ Fatalf(string, ...any) }, line string) (words []string) 
 // throughPilot is what a pilot makes of jobPars before it runs them: options for itself go, and so does what its patterns
 // find.
 func throughPilot(t interface{ Fatalf(string, ...any) }, jobPars string) string {
-	for _, word := range forPilot {
+	for _, word := range taskspec.ForPilot {
 		if strings.Contains(strings.ToLower(jobPars), word) {
 			t.Fatalf("the pilot takes %s for its own in %q", word, jobPars)
 		}
 	}
-	return strings.Join(quoteAll(shlex(t, jobPars)), " ")
+	return strings.Join(taskspec.QuoteAll(shlex(t, jobPars)), " ")
 }
 
 // runner runs jobPars as a pilot does, with a shell.
@@ -78,14 +79,14 @@ func newRunner(t *testing.T, shell string) runner {
 	}
 	r := runner{path, t.TempDir()}
 	script := bytes.Replace(runShell, []byte("#!/bin/sh"), []byte("#!"+path), 1)
-	if err := os.WriteFile(filepath.Join(r.dir, runShellName), script, 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, taskspec.RunShellName), script, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
 func (r runner) run(t interface{ Fatalf(string, ...any) }, jobPars string) (out string, code int) {
-	cmd := exec.Command(r.shell, "-c", "./"+runShellName+" "+jobPars)
+	cmd := exec.Command(r.shell, "-c", "./"+taskspec.RunShellName+" "+jobPars)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "PANDAID=17", "PanDA_TaskID=4")
 	b, err := cmd.Output()
@@ -114,11 +115,11 @@ func TestCommandSurvives(t *testing.T) {
 				args := rapid.SliceOfN(rapid.Map(word, noNUL), 0, 5).Draw(t, "args")
 				value := noNUL(word.Draw(t, "value"))
 				l := &dispatcher.Lease{Attempt: 3, Command: append([]string{"sh", "-c", tell, "x"}, args...), Env: map[string]string{"COLOUR": value}}
-				p := payloadOf(l, "Q", "http://h/trf/runShell")
-				out, code := r.run(t, throughPilot(t, p.jobPars))
+				p := taskspec.PayloadOf(l, "Q", "http://h/trf/runShell")
+				out, code := r.run(t, throughPilot(t, p.JobPars))
 				want := strings.Join(slices.Concat([]string{strconv.Itoa(len(args))}, args, []string{value, "3", ""}), "\x00")
 				if out != want || code != 7 {
-					t.Fatalf("exit code %d\n got %q\nwant %q\n for %s", code, out, want, p.jobPars)
+					t.Fatalf("exit code %d\n got %q\nwant %q\n for %s", code, out, want, p.JobPars)
 				}
 			})
 		})
@@ -143,8 +144,8 @@ func TestJobPars(t *testing.T) {
 		{dispatcher.Lease{Command: []string{"https://x.org/trf/runGen", "-j", "", "-p", "a b"}}, "https://x.org/trf/runGen", "-j '' -p 'a b'"},
 		{dispatcher.Lease{Command: []string{"http://x.org/runGen"}}, "http://x.org/runGen", ""},
 	} {
-		if p := payloadOf(&c.lease, "Q", "http://h/trf/runShell"); p.transformation != c.trf || p.jobPars != c.jobPars {
-			t.Errorf("%v:\n got %s %s\nwant %s %s", c.lease.Command, p.transformation, p.jobPars, c.trf, c.jobPars)
+		if p := taskspec.PayloadOf(&c.lease, "Q", "http://h/trf/runShell"); p.Transformation != c.trf || p.JobPars != c.jobPars {
+			t.Errorf("%v:\n got %s %s\nwant %s %s", c.lease.Command, p.Transformation, p.JobPars, c.trf, c.jobPars)
 		}
 	}
 }

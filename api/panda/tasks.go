@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -168,7 +169,7 @@ func (s *server) reassignShare(r *http.Request, a wire.Args) wire.Envelope {
 	if st.Number == 0 {
 		return s.noTask("reassign_global_share", generator.ErrNoSite)
 	}
-	share, err := leafNamed(st, a.Text("share"))
+	share, err := taskspec.LeafNamed(st, a.Text("share"))
 	if err != nil {
 		return wire.Envelope{Message: "share: " + err.Error(), Data: taskRefused}
 	}
@@ -232,4 +233,4 @@ func keptOf(t generator.Task) (kept submitted) {
 }
 
 // IgnoredOf lists the task parameters of a submission by PanDA's calls that change nothing here.
-func IgnoredOf(t generator.Task) []Ignored { return keptOf(t).Ignored }
+func IgnoredOf(t generator.Task) []taskspec.Ignored { return keptOf(t).Ignored }

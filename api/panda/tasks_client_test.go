@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 )
 
 // A task of prun has no transformation and no user: both are found here, and what only its job knows is filled in when a pilot gets it.
@@ -38,12 +40,12 @@ func TestPrunJobs(t *testing.T) {
 					t.Errorf("%s of job %d:\n got %v\nwant %s", name, n, got, want)
 				}
 			}
-			if at, _ := p.job["transformation"].(string); !strings.HasPrefix(at, w.url+"/trf/") || !strings.HasSuffix(at, "/"+runGenName) {
+			if at, _ := p.job["transformation"].(string); !strings.HasPrefix(at, w.url+"/trf/") || !strings.HasSuffix(at, "/"+taskspec.RunGenName) {
 				t.Errorf("transformation %s", at)
 			}
 		}
 	}
-	for _, path := range []string{"/trf/" + runGenName, "/trf/user/" + runGenName} {
+	for _, path := range []string{"/trf/" + taskspec.RunGenName, "/trf/user/" + taskspec.RunGenName} {
 		status, script := (caller{t, w.url}).get(path)
 		if status != 200 || !strings.HasPrefix(script, "#!/bin/sh\n") || !strings.Contains(script, "\nset -- -- python3 runGen.py \"$@\"\n") || strings.Count(script, "END_OF_RUNGEN") != 2 {
 			t.Errorf("%s: %d %s", path, status, script)

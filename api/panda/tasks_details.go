@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -137,9 +138,9 @@ func (f facts) progress(t generator.Task) {
 
 // detailed adds what the task was asked for as.
 func (f facts) detailed(t generator.Task) facts {
-	f["taskParams"], f["jobParamsTemplate"], f["ignoredParams"] = map[string]any{}, "", []Ignored{}
+	f["taskParams"], f["jobParamsTemplate"], f["ignoredParams"] = map[string]any{}, "", []taskspec.Ignored{}
 	if kept := keptOf(t); kept.Parameters != nil {
-		f["taskParams"], f["ignoredParams"] = kept.Parameters, append([]Ignored{}, kept.Ignored...)
+		f["taskParams"], f["ignoredParams"] = kept.Parameters, append([]taskspec.Ignored{}, kept.Ignored...)
 	}
 	if t.Spec != nil {
 		f["jobParamsTemplate"] = strings.Join(t.Spec.Command, " ")

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
@@ -75,7 +76,7 @@ func (d *dataset) fill(t generator.Task, jobs []dispatcher.JobRow) {
 		d.Files[i].Status = status
 	}
 	given, _ := wire.ParseJSON(keptOf(t).Parameters) // none for a task that came in another way
-	for _, name := range (&reading{left: given}).names("pfnList") {
+	for _, name := range (&taskspec.Reading{Left: given}).Names("pfnList") {
 		note(name, "ready")
 	}
 	for _, j := range jobs { // by rising id: a retry comes behind

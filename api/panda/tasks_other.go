@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -23,8 +24,8 @@ type refused struct{ method, why string }
 
 // notServed are those about tasks.
 var notServed = map[string]refused{
-	"reload_input":           {http.MethodPost, noCatalog + "; retry tries again what did not finish"},
-	"reassign":               {http.MethodPost, noBroker + "; reassign_global_share gives it to another share"},
+	"reload_input":           {http.MethodPost, taskspec.NoCatalog + "; retry tries again what did not finish"},
+	"reassign":               {http.MethodPost, taskspec.NoBroker + "; reassign_global_share gives it to another share"},
 	"increase_attempts":      {http.MethodPost, "retry gives what did not finish maxAttempt attempts more, once the task is over"},
 	"change_attribute":       {http.MethodPost, asSubmitted},
 	"change_split_rule":      {http.MethodPost, asSubmitted},

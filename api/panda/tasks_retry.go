@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -40,7 +41,7 @@ func (s *server) retryTask(r *http.Request, a wire.Args) wire.Envelope {
 		if err != nil {
 			return generator.Change{}, err
 		}
-		with, err := changesOf(given, st, t.Spec)
+		with, err := taskspec.ChangesOf(given, st, t.Spec)
 		if err != nil {
 			return generator.Change{}, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
@@ -36,11 +37,11 @@ queues:
 // taskCase is a file of testdata/tasks: what was given, and what comes of it. A case without anything but given, run with
 // -update-tasks, gets the rest; look at it then.
 type taskCase struct {
-	About   string           `json:"about"`
-	Given   json.RawMessage  `json:"given"`
-	Spec    *json.RawMessage `json:"spec,omitempty"`
-	Ignored []Ignored        `json:"ignored,omitempty"`
-	Error   string           `json:"error,omitempty"`
+	About   string             `json:"about"`
+	Given   json.RawMessage    `json:"given"`
+	Spec    *json.RawMessage   `json:"spec,omitempty"`
+	Ignored []taskspec.Ignored `json:"ignored,omitempty"`
+	Error   string             `json:"error,omitempty"`
 }
 
 func siteOf(t testing.TB, yaml string) *site.Site {
@@ -73,7 +74,7 @@ func TestTranslate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, ignored, err := translate(given, st)
+			s, ignored, err := taskspec.Translate(given, st)
 			if got.Ignored = ignored; err != nil {
 				got.Error = err.Error()
 			} else if err := s.Check(); err != nil {
@@ -127,10 +128,10 @@ func TestTranslateNamesEverything(t *testing.T) {
 		rapid.Just[any](json.Number("3")), rapid.Just[any](json.Number("-1")), rapid.Just[any](json.Number("2.5")),
 		rapid.Just[any]([]any{"a", json.Number("1")}), rapid.Just[any](map[string]any{"a": "b"}))
 	var names []string
-	for name := range whyNot {
+	for name := range taskspec.WhyNot {
 		names = append(names, name)
 	}
-	for name := range taskTexts {
+	for name := range taskspec.TaskTexts {
 		names = append(names, name)
 	}
 	names = append(names, "taskType", "taskPriority", "maxAttempt", "coreCount", "ramCount", "ramUnit", "ramCountUnit", "baseRamCount", "cpuTime",
@@ -142,7 +143,7 @@ func TestTranslateNamesEverything(t *testing.T) {
 		for name, v := range rapid.MapOfN(rapid.SampledFrom(names), odd, 0, 8).Draw(t, "given") {
 			given[name] = v
 		}
-		s, ignored, err := translate(given, st)
+		s, ignored, err := taskspec.Translate(given, st)
 		if err != nil {
 			if s.Name != "" || ignored != nil {
 				t.Fatalf("refused, but %+v", s)
@@ -159,7 +160,7 @@ func TestTranslateNamesEverything(t *testing.T) {
 			}
 		}
 		for name, v := range given {
-			if whyNot[name] == "" && name != "quite_unknown" || wire.Absent(v) {
+			if taskspec.WhyNot[name] == "" && name != "quite_unknown" || wire.Absent(v) {
 				continue
 			}
 			if !strings.Contains(reasons(ignored), name+" (") {
@@ -180,13 +181,13 @@ func TestShellWords(t *testing.T) {
 		"a\tb\nc":               `["a","b","c"]`,
 		`--x={{.Inputs}} $HOME`: `["--x={{.Inputs}}","$HOME"]`,
 	} {
-		words, err := shellWords(line)
+		words, err := taskspec.ShellWords(line)
 		if got := string(asJSON(t, words)); err != nil || got != strings.NewReplacer("<", `\u003c`).Replace(want) {
 			t.Errorf("%s: %s, %v; want %s", line, got, err, want)
 		}
 	}
 	for line, want := range map[string]string{`a 'b`: "a ' is not closed", `"b`: `a " is not closed`, `a\`: "ends with a backslash"} {
-		if words, err := shellWords(line); err == nil || !strings.Contains(err.Error(), want) {
+		if words, err := taskspec.ShellWords(line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", line, words, err)
 		}
 	}
@@ -196,7 +197,7 @@ func TestShellWords(t *testing.T) {
 func TestShellWordsUndoQuoting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.String()).Draw(t, "words")
-		got, err := shellWords(strings.Join(quoteAll(words), " "))
+		got, err := taskspec.ShellWords(strings.Join(taskspec.QuoteAll(words), " "))
 		if err != nil || len(got) != len(words) || len(words) > 0 && !cmp.Equal(words, got) {
 			t.Fatalf("%q became %q, %v", words, got, err)
 		}
@@ -251,7 +252,7 @@ func TestMaxWalltime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _, err := translate(given, siteOf(t, c.site))
+		s, _, err := taskspec.Translate(given, siteOf(t, c.site))
 		if (err == nil) != (c.fault == "") || err != nil && !strings.HasPrefix(err.Error(), c.fault) || s.Requirements.Walltime != c.want {
 			t.Errorf("%s: walltime %v, want %v; %v", c.more, s.Requirements.Walltime, c.want, err)
 		}
@@ -262,7 +263,7 @@ func TestMaxWalltime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if changes, err := changesOf(given, siteOf(t, bounded), s); err != nil || *changes.Walltime != want {
+		if changes, err := taskspec.ChangesOf(given, siteOf(t, bounded), s); err != nil || *changes.Walltime != want {
 			t.Errorf("retry with %s: %v %v", more, *changes.Walltime, err)
 		}
 	}

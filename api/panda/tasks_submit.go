@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -17,10 +18,10 @@ import (
 
 // submitted is what is kept of a submission beside the Spec that was made of it.
 type submitted struct {
-	Parameters json.RawMessage `json:"panda"` // as they came, all of them
-	Ignored    []Ignored       `json:"ignored"`
-	Parent     int64           `json:"parent,omitempty"` // the task that it was submitted under
-	Broken     bool            `json:"broken,omitempty"` // it cannot be
+	Parameters json.RawMessage    `json:"panda"` // as they came, all of them
+	Ignored    []taskspec.Ignored `json:"ignored"`
+	Parent     int64              `json:"parent,omitempty"` // the task that it was submitted under
+	Broken     bool               `json:"broken,omitempty"` // it cannot be
 }
 
 // submitTask makes a task of task parameters. The answer's data is its id, the message tells what of them is ignored.
@@ -58,7 +59,7 @@ func cannotBe(err error) bool {
 }
 
 // makeTask stores a task.
-func (s *server) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (generator.Task, []Ignored, error) {
+func (s *server) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (generator.Task, []taskspec.Ignored, error) {
 	st, err := s.Site.Load(ctx)
 	if err == nil && st.Number == 0 {
 		err = generator.ErrNoSite
@@ -71,19 +72,19 @@ func (s *server) makeTask(ctx context.Context, given wire.Args, parent int64, ke
 		asked = maps.Clone(given)
 		asked["userName"] = who
 	}
-	if kind, _ := wire.ToText(asked["processingType"]); wire.Absent(asked["userName"]) && clientKind.MatchString(kind) {
+	if kind, _ := wire.ToText(asked["processingType"]); wire.Absent(asked["userName"]) && taskspec.ClientKind.MatchString(kind) {
 		asked = maps.Clone(asked)
 		asked["userName"] = "anonymous" // as in PanDA, panda-client leaves it to the server; nobody has a name at an open listener
 	}
-	task, ignored, err := translate(asked, st)
+	task, ignored, err := taskspec.Translate(asked, st)
 	if err != nil {
 		return generator.Task{}, nil, paramFaults{err}
 	}
 	if named, _ := wire.ToText(given["userName"]); c.User != "" && !wire.Absent(given["userName"]) && named != c.User {
-		ignored = append(ignored, Ignored{"userName", "the credential stands for " + c.User + ", whose the task is"})
+		ignored = append(ignored, taskspec.Ignored{Parameter: "userName", Reason: "the credential stands for " + c.User + ", whose the task is"})
 	}
 	if parent != 0 {
-		ignored = append(ignored, Ignored{"parent_tid", whyNot["parentTaskName"]})
+		ignored = append(ignored, taskspec.Ignored{Parameter: "parent_tid", Reason: taskspec.WhyNot["parentTaskName"]})
 	}
 	kept, err := keep(given, submitted{Ignored: ignored, Parent: parent})
 	if err != nil {
@@ -99,7 +100,7 @@ func keep(given wire.Args, k submitted) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.Parameters, k.Ignored = original, append([]Ignored{}, k.Ignored...)
+	k.Parameters, k.Ignored = original, append([]taskspec.Ignored{}, k.Ignored...)
 	return json.Marshal(k)
 }
 
@@ -144,7 +145,7 @@ func taskParams(v any) (wire.Args, error) {
 	return nil, fmt.Errorf("Type error: 'task_parameters' must be of type dict, got %s.", wire.KindOf(v))
 }
 
-func reasons(all []Ignored) string {
+func reasons(all []taskspec.Ignored) string {
 	words := make([]string, len(all))
 	for i, one := range all {
 		words[i] = one.Parameter + " (" + one.Reason + ")"

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -80,7 +81,7 @@ func TestTaskLife(t *testing.T) {
 	params := evgen(map[string]any{"reqID": 12345678901234567, "taskType": "prod"})
 	a := w.task(t, "submit", map[string]any{"task_parameters": params, "parent_tid": 0})
 	task := int64(a["data"].(float64))
-	want := fmt.Sprintf("succeeded. new jediTaskID=%d; ignored: reqID (%s)", task, notUsed)
+	want := fmt.Sprintf("succeeded. new jediTaskID=%d; ignored: reqID (%s)", task, taskspec.NotUsed)
 	if a["success"] != true || a["message"] != want {
 		t.Fatalf("%v, want %s", a, want)
 	}
@@ -108,7 +109,7 @@ func TestTaskLife(t *testing.T) {
 	if diff := cmp.Diff(asValue(t, params), d["taskParams"]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(asValue(t, []Ignored{{"reqID", notUsed}}), d["ignoredParams"]); diff != "" {
+	if diff := cmp.Diff(asValue(t, []taskspec.Ignored{{Parameter: "reqID", Reason: taskspec.NotUsed}}), d["ignoredParams"]); diff != "" {
 		t.Error(diff)
 	}
 	var kept string

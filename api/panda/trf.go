@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/divvyhq/divvy/api/panda/taskspec"
 )
 
 // runShell is the payload script that all commands of ours are run by.
@@ -30,12 +32,7 @@ var runGenScript = bytes.Replace(runShell, []byte("\noctal=\n"),
 	slices.Concat([]byte("\ncat >runGen.py <<'END_OF_RUNGEN'\n"), runGen, []byte("END_OF_RUNGEN\nset -- -- python3 runGen.py \"$@\"\n\noctal=\n")), 1)
 
 // builtIn are the scripts that are served without a folder.
-var builtIn = map[string][]byte{runShellName: runShell, runGenName: runGenScript}
-
-const (
-	trfPath      = "/trf/"
-	runShellName = "runShell"
-)
+var builtIn = map[string][]byte{taskspec.RunShellName: runShell, taskspec.RunGenName: runGenScript}
 
 // maxTransform bounds a payload script: they are scripts, not releases.
 const maxTransform = 16 << 20
@@ -43,13 +40,13 @@ const maxTransform = 16 << 20
 // trfRoutes serves the scripts, also where PanDA's server has those of users: clients name them there. Below the log key of an
 // attempt they know where its output goes.
 func (s *server) trfRoutes(root chi.Router) {
-	for _, path := range []string{trfPath + "{name}", trfPath + "user/{name}", trfPath + keyParam + "/{name}"} {
+	for _, path := range []string{taskspec.TrfPath + "{name}", taskspec.TrfPath + "user/{name}", taskspec.TrfPath + keyParam + "/{name}"} {
 		root.Get(path, s.transform)
 		root.Head(path, s.transform)
 	}
 	s.cacheRoutes(root)
 	if s.Dispatcher != nil {
-		root.Post(trfPath+keyParam+"/"+logName, s.payloadLog)
+		root.Post(taskspec.TrfPath+keyParam+"/"+logName, s.payloadLog)
 	}
 }
 

@@ -31,10 +31,9 @@ var limits = map[string]int{
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
 	"files api":                   50,
-	"files api/panda":             42,
 	"files generator":             51,
 	"lines api":                   5642,
-	"lines api/panda":             5537,
+	"lines api/panda":             4436,
 	"lines generator":             6664,
 	"methods api.server":          91,
 	"methods api/client.Client":   82,

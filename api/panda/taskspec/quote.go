@@ -1,4 +1,4 @@
-package panda
+package taskspec
 
 import (
 	"fmt"
@@ -11,6 +11,12 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
+// Pilots fetch the script that runs commands at TrfPath, by RunShellName.
+const (
+	TrfPath      = "/trf/"
+	RunShellName = "runShell"
+)
+
 // A pilot runs `./<basename of the transformation> <jobPars>` in a shell, after it has cut jobPars with Python's shlex,
 // taken out the options that are meant for itself, and quoted the rest anew. So every argument is quoted, and those that
 // hold what it looks for, or cannot be printed, are written in octal: runShell -o.
@@ -20,23 +26,23 @@ import (
 
 // payload is what a pilot is told to run.
 type payload struct {
-	transformation string
-	jobPars        string
+	Transformation string
+	JobPars        string
 }
 
-// payloadOf is the command of a lease, to be run by the script at runShell. A command whose program is a URL is a
+// PayloadOf is the command of a lease, to be run by the script at runShell. A command whose program is a URL is a
 // transformation of somebody else's; it gets its arguments, and no environment.
-func payloadOf(l *dispatcher.Lease, queue, runShell string) payload {
+func PayloadOf(l *dispatcher.Lease, queue, runShell string) payload {
 	switch program := l.Command[0]; {
-	case program == runGenName:
-		base, _, _ := strings.Cut(runShell, trfPath)
+	case program == RunGenName:
+		base, _, _ := strings.Cut(runShell, TrfPath)
 		var words []string
 		for _, word := range l.Command[1:] {
-			words = append(words, fillLate(word, base, l.Task))
+			words = append(words, FillLate(word, base, l.Task))
 		}
-		return payload{strings.TrimSuffix(runShell, runShellName) + runGenName, strings.Join(quoteAll(words), " ")}
+		return payload{strings.TrimSuffix(runShell, RunShellName) + RunGenName, strings.Join(QuoteAll(words), " ")}
 	case isURL(program):
-		return payload{program, strings.Join(quoteAll(l.Command[1:]), " ")}
+		return payload{program, strings.Join(QuoteAll(l.Command[1:]), " ")}
 	}
 	env := maps.Clone(l.Env)
 	if env == nil {
@@ -50,27 +56,27 @@ func payloadOf(l *dispatcher.Lease, queue, runShell string) payload {
 	}
 	words = append(append(words, "--"), l.Command...)
 	if !slices.ContainsFunc(words, risky) {
-		return payload{runShell, strings.Join(quoteAll(words), " ")}
+		return payload{runShell, strings.Join(QuoteAll(words), " ")}
 	}
 	for i := range words {
 		if words[i] != "-e" && words[i] != "--" {
 			words[i] = octal(words[i])
 		}
 	}
-	return payload{runShell, strings.Join(quoteAll(append([]string{"-o"}, words...)), " ")}
+	return payload{runShell, strings.Join(QuoteAll(append([]string{"-o"}, words...)), " ")}
 }
 
 func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
 
-// forPilot are the words in arguments that pilots take for their own.
-var forPilot = []string{"<zip_map>", "--containerimage", "--overwritequeue", "--overwritestorage"}
+// ForPilot are the words in arguments that pilots take for their own.
+var ForPilot = []string{"<zip_map>", "--containerimage", "--overwritequeue", "--overwritestorage"}
 
 // risky is true for an argument that a pilot would change, or a log would not show as it is.
 func risky(s string) bool {
 	low := strings.ToLower(s)
 	return !utf8.ValidString(s) ||
 		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }) ||
-		slices.ContainsFunc(forPilot, func(word string) bool { return strings.Contains(low, word) })
+		slices.ContainsFunc(ForPilot, func(word string) bool { return strings.Contains(low, word) })
 }
 
 // octal writes all but the plainest bytes as % and three octal digits.
@@ -86,16 +92,16 @@ func octal(s string) string {
 	return b.String()
 }
 
-func quoteAll(words []string) []string {
+func QuoteAll(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		out[i] = quote(w)
+		out[i] = Quote(w)
 	}
 	return out
 }
 
-// quote writes a word so that a shell, and shlex, read it as it is.
-func quote(s string) string {
+// Quote writes a word so that a shell, and shlex, read it as it is.
+func Quote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r)
 	}

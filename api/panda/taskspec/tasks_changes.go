@@ -1,4 +1,4 @@
-package panda
+package taskspec
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 var retryable = []string{"coreCount", "excludedSite", "includedSite", "maxAttempt", "maxWalltime", "ramCount", "ramCountUnit", "ramUnit", "site",
 	"taskPriority", "walltime", "walltimeUnit", "workDiskCount", "workDiskUnit"}
 
-// changesOf makes changes of parameters; the error names every one that is wrong.
-func changesOf(given map[string]any, st *site.Site, s *spec.Spec) (*spec.Changes, error) {
-	t := &translation{in: reading{left: maps.Clone(given)}, site: st, spec: spec.Spec{Queues: s.Queues}}
+// ChangesOf makes changes of parameters; the error names every one that is wrong.
+func ChangesOf(given map[string]any, st *site.Site, s *spec.Spec) (*spec.Changes, error) {
+	t := &translation{in: Reading{Left: maps.Clone(given)}, site: st, spec: spec.Spec{Queues: s.Queues}}
 	said := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return given[name] != nil })
 	}

@@ -1,4 +1,4 @@
-package panda
+package taskspec
 
 import (
 	"math"

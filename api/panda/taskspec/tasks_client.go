@@ -1,4 +1,4 @@
-package panda
+package taskspec
 
 import (
 	"fmt"
@@ -20,14 +20,14 @@ import (
 //	${SN/P:7}         a number of six digits
 //	${IN/T:a b}       a list of inputs as Python writes it
 
-// runGenName is the program of prun's tasks, by the name that PanDA's server has for it.
-const runGenName = "runGen-00-00-02"
+// RunGenName is the program of prun's tasks, by the name that PanDA's server has for it.
+const RunGenName = "runGen-00-00-02"
 
-// outputsVar is the variable that has a job's outputs as PanDA's pilots are told them: LFN|dataset, with commas.
-const outputsVar = "PANDA_OUTPUTS"
+// OutputsVar is the variable that has a job's outputs as PanDA's pilots are told them: LFN|dataset, with commas.
+const OutputsVar = "PANDA_OUTPUTS"
 
-// clientKind is what panda-client has made, in a processing type.
-var clientKind = regexp.MustCompile(`^panda-client-\S+-jedi-([a-z]+)`)
+// ClientKind is what panda-client has made, in a processing type.
+var ClientKind = regexp.MustCompile(`^panda-client-\S+-jedi-([a-z]+)`)
 
 // notOfClient are the parameters of panda-client's tasks that cannot be had here, and what to do instead. Tasks with them are refused:
 // their jobs could only fail.
@@ -38,7 +38,7 @@ var notOfClient = map[string]string{
 	"multiStepExec": "containers are not started here: submit without --containerImage, and start the image in --exec, such as apptainer exec IMAGE COMMAND",
 	"hpoWorkflow":   "there is no service of hyperparameters here: submit the points of the search as jobs of prun",
 	"loadXML":       "jobs are not described by XML here: submit without --loadXML",
-	"tarBallViaDDM": noCatalog + ": submit without --tarBallViaDDM",
+	"tarBallViaDDM": NoCatalog + ": submit without --tarBallViaDDM",
 	"useSecrets":    "no secrets are kept here: submit without --useSecrets",
 }
 
@@ -47,7 +47,7 @@ var runGenTakes = []string{"-a", "-i", "-j", "-o", "-p", "-r", "--sourceURL", "-
 
 // client prepares a task of panda-client.
 func (t *translation) client() {
-	kind := clientKind.FindStringSubmatch(t.spec.ProcessingType)
+	kind := ClientKind.FindStringSubmatch(t.spec.ProcessingType)
 	if kind == nil {
 		return
 	}
@@ -64,7 +64,7 @@ func (t *translation) client() {
 		t.in.fault("processingType", "%s: only tasks of prun have a transformation here; the environments of pathena and of old containers are not: give prun the command as --exec",
 			t.spec.ProcessingType)
 	}
-	t.spec.Transformation = runGenName
+	t.spec.Transformation = RunGenName
 	if t.in.take("sourceURL") != nil {
 		t.in.ignore("sourceURL", "jobs fetch what was uploaded where their pilot reaches the dispatcher")
 	}
@@ -81,11 +81,11 @@ func (t *translation) output(name string, p map[string]any) {
 	if t.spec.Env == nil {
 		t.spec.Env = map[string]string{}
 	}
-	all := t.spec.Env[outputsVar]
+	all := t.spec.Env[OutputsVar]
 	if all != "" {
 		all += ","
 	}
-	t.spec.Env[outputsVar] = all + t.filled(name+".value", lfn) + "|" + job.Literal(strings.TrimSuffix(dataset, "/"))
+	t.spec.Env[OutputsVar] = all + t.filled(name+".value", lfn) + "|" + job.Literal(strings.TrimSuffix(dataset, "/"))
 }
 
 // runGenKnows faults words of a command that runGen could do nothing with.
@@ -101,8 +101,8 @@ func (t *translation) runGenKnows(words []string) {
 // late is what may stand in the command of a task of prun until a pilot has the job.
 var late = regexp.MustCompile(`\$\{SURL\}|\$JEDITASKID|\$\{SN/P:([^}]*)\}|\$\{IN/T:([^}]*)\}`)
 
-// fillLate fills it in.
-func fillLate(text, base string, task int64) string {
+// FillLate fills it in.
+func FillLate(text, base string, task int64) string {
 	return late.ReplaceAllStringFunc(text, func(found string) string {
 		_, value, _ := strings.Cut(strings.TrimSuffix(found, "}"), ":")
 		switch {
@@ -125,16 +125,16 @@ func fillLate(text, base string, task int64) string {
 	})
 }
 
-// outFiles are a job's outputs as a pilot reads them: lists in step, with commas. Without ddmEndPointOut a pilot takes the storage of its
+// OutFiles are a job's outputs as a pilot reads them: lists in step, with commas. Without ddmEndPointOut a pilot takes the storage of its
 // queue.
-type outFiles struct {
+type OutFiles struct {
 	OutFiles     string `json:"outFiles,omitempty"`
 	RealDatasets string `json:"realDatasets,omitempty"`
 	ScopeOut     string `json:"scopeOut,omitempty"`
 }
 
-// outputsOf reads the variable.
-func outputsOf(v string) (o outFiles) {
+// OutputsOf reads the variable.
+func OutputsOf(v string) (o OutFiles) {
 	if v == "" {
 		return o
 	}
@@ -143,7 +143,7 @@ func outputsOf(v string) (o outFiles) {
 		lfn, dataset, _ := strings.Cut(one, "|")
 		lfns, datasets, scopes = append(lfns, lfn), append(datasets, dataset), append(scopes, scopeOf(dataset))
 	}
-	return outFiles{strings.Join(lfns, ","), strings.Join(datasets, ","), strings.Join(scopes, ",")}
+	return OutFiles{strings.Join(lfns, ","), strings.Join(datasets, ","), strings.Join(scopes, ",")}
 }
 
 // scopeOf is the scope of a dataset: user.alice of user.alice.test, else its first word.

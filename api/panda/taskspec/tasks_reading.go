@@ -1,4 +1,4 @@
-package panda
+package taskspec
 
 import (
 	"cmp"
@@ -11,48 +11,48 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
-// reading is task parameters as they are read: each once; those that are never read are ignored.
-type reading struct {
-	left    map[string]any
+// Reading is task parameters as they are read: each once; those that are never read are ignored.
+type Reading struct {
+	Left    map[string]any
 	ignored []Ignored
 	faults  []string // "name: what is wrong"
 }
 
 // rest lists what nobody has read.
-func (r *reading) rest() {
-	for _, name := range slices.Sorted(maps.Keys(r.left)) {
-		v := r.left[name]
+func (r *Reading) rest() {
+	for _, name := range slices.Sorted(maps.Keys(r.Left)) {
+		v := r.Left[name]
 		if wire.Absent(v) {
 			continue
 		}
-		r.ignore(name, "%s", cmp.Or(whyNot[name], notUsed))
+		r.ignore(name, "%s", cmp.Or(WhyNot[name], NotUsed))
 	}
 	slices.SortStableFunc(r.ignored, func(a, b Ignored) int { return strings.Compare(a.Parameter, b.Parameter) })
 }
 
-func (r *reading) ignore(name, format string, args ...any) {
+func (r *Reading) ignore(name, format string, args ...any) {
 	if len(r.ignored) < maxIgnored {
 		r.ignored = append(r.ignored, Ignored{wire.Cut(name, wire.MaxField), fmt.Sprintf(format, args...)})
 	}
 }
 
-func (r *reading) fault(name, format string, args ...any) {
+func (r *Reading) fault(name, format string, args ...any) {
 	if len(r.faults) < maxFaults {
 		r.faults = append(r.faults, name+": "+fmt.Sprintf(format, args...))
 	}
 }
 
 // take reads a parameter; nil when it is absent.
-func (r *reading) take(name string) any {
-	v := r.left[name]
-	delete(r.left, name)
+func (r *Reading) take(name string) any {
+	v := r.Left[name]
+	delete(r.Left, name)
 	if wire.Absent(v) {
 		return nil
 	}
 	return v
 }
 
-func (r *reading) taken(name string, k wire.Kind) any {
+func (r *Reading) taken(name string, k wire.Kind) any {
 	v := r.take(name)
 	if v == nil {
 		return nil
@@ -68,13 +68,13 @@ func (r *reading) taken(name string, k wire.Kind) any {
 	return out
 }
 
-func (r *reading) text(name string) string {
+func (r *Reading) text(name string) string {
 	s, _ := r.taken(name, wire.Text).(string)
 	return strings.TrimSpace(s)
 }
 
 // whole reads a whole number that is at least low; 0 when it is absent.
-func (r *reading) whole(name string, low int64) int64 {
+func (r *Reading) whole(name string, low int64) int64 {
 	n, said := r.taken(name, wire.Integer).(int64)
 	if said && n < low {
 		r.fault(name, "%d is less than %d", n, low)
@@ -84,7 +84,7 @@ func (r *reading) whole(name string, low int64) int64 {
 }
 
 // figure reads a number that is not negative; 0 when it is absent.
-func (r *reading) figure(name string) float64 {
+func (r *Reading) figure(name string) float64 {
 	f, _ := r.taken(name, wire.Number).(float64)
 	if f < 0 {
 		r.fault(name, "is negative: %v", f)
@@ -93,13 +93,13 @@ func (r *reading) figure(name string) float64 {
 	return f
 }
 
-func (r *reading) flag(name string) bool {
+func (r *Reading) flag(name string) bool {
 	b, _ := r.taken(name, wire.Boolean).(bool)
 	return b
 }
 
-// names reads a list of words, or one text with commas.
-func (r *reading) names(name string) []string {
+// Names reads a list of words, or one text with commas.
+func (r *Reading) Names(name string) []string {
 	v := r.take(name)
 	if s, ok := wire.ToText(v); ok {
 		v = []any{s}

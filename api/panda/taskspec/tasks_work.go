@@ -1,4 +1,4 @@
-package panda
+package taskspec
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func (t *translation) scouts() {
 // work splits the task: files of pfnList by nFilesPerJob, events by nEventsPerJob or to fit, or so many pieces without input. Events
 // beside files go first where nothing says how many files: each job gets them all.
 func (t *translation) work() {
-	files := t.in.names("pfnList")
+	files := t.in.Names("pfnList")
 	filesPerJob, nFiles := t.in.whole("nFilesPerJob", 1), t.in.whole("nFiles", 1)
 	events, eventsPerJob := t.in.whole("nEvents", 1), t.in.whole("nEventsPerJob", 1)
 	noInput := t.in.flag("noInput")
@@ -45,8 +45,8 @@ func (t *translation) work() {
 		}
 	case events > 0:
 		t.spec.Events = &spec.Events{Total: events, PerJob: eventsPerJob}
-		cpu, _ := wire.ToNumber(t.in.left["cpuTime"])
-		switch t.fits = eventsPerJob == 0 && wire.Absent(t.in.left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
+		cpu, _ := wire.ToNumber(t.in.Left["cpuTime"])
+		switch t.fits = eventsPerJob == 0 && wire.Absent(t.in.Left["walltime"]) && (t.spec.Scout > 0 || cpu > 0); {
 		case t.fits: // needs says how
 		case eventsPerJob == 0:
 			t.spec.Events.PerJob = events
@@ -68,7 +68,7 @@ func (t *translation) work() {
 
 // command is the transformation with its arguments, or without one what a shell makes of the job parameters.
 func (t *translation) command() {
-	if _, given := t.in.left["jobParameters"]; !given {
+	if _, given := t.in.Left["jobParameters"]; !given {
 		t.in.fault("jobParameters", "is missing: a list such as [{\"type\": \"constant\", \"value\": \"-c 'echo hello'\"}]")
 		return
 	}
@@ -84,7 +84,7 @@ func (t *translation) command() {
 		t.spec.Command = []string{"sh", "-c", strings.TrimSpace(line.String())}
 		return
 	}
-	words, err := shellWords(line.String())
+	words, err := ShellWords(line.String())
 	if err != nil {
 		t.in.fault("jobParameters", "%s", err)
 	}
@@ -130,13 +130,13 @@ func (t *translation) value(name string, p map[string]any) string {
 	switch role, _ := wire.ToText(p["param_type"]); role {
 	case "input":
 		if named && dataset != "" && len(t.spec.Inputs) == 0 && t.shared == nil {
-			t.in.fault(name+".dataset", noCatalog+": give the files as pfnList, or noInput with nEvents")
+			t.in.fault(name+".dataset", NoCatalog+": give the files as pfnList, or noInput with nEvents")
 		}
 	case "output", "log":
 		if named && role == "output" && t.runGen {
 			t.output(name, p)
 		} else if named {
-			t.in.ignore(name+".dataset", noCatalog+": outputs are what the payload writes")
+			t.in.ignore(name+".dataset", NoCatalog+": outputs are what the payload writes")
 		}
 	}
 	if kind, _ := wire.ToText(p["type"]); kind != "constant" && kind != "template" {
@@ -197,9 +197,9 @@ func (t *translation) fill(name, text string) string {
 
 var placeholderWord = regexp.MustCompile(`^[A-Z][A-Z0-9_]*`)
 
-// shellWords cuts a line into words as a shell does, quotes and backslashes included; nothing else is special. It is what
+// ShellWords cuts a line into words as a shell does, quotes and backslashes included; nothing else is special. It is what
 // pilots do with job parameters.
-func shellWords(line string) (words []string, err error) {
+func ShellWords(line string) (words []string, err error) {
 	var word strings.Builder
 	begun, quote := false, rune(0)
 	runes := []rune(line)

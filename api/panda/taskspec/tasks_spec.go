@@ -1,4 +1,4 @@
-package panda
+package taskspec
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type Ignored struct {
 
 // translation is what PanDA's task parameters come to.
 type translation struct {
-	in   reading
+	in   Reading
 	spec spec.Spec
 	site *site.Site
 	fits bool // nothing but CPU time or scouts says how many events a job has
@@ -35,8 +35,8 @@ type translation struct {
 	offset    int64    // of the item of jobParameters that is read
 }
 
-// taskTexts are the parameters that become attributes of the task as they are.
-var taskTexts = map[string]func(*spec.Spec) *string{
+// TaskTexts are the parameters that become attributes of the task as they are.
+var TaskTexts = map[string]func(*spec.Spec) *string{
 	"taskName":        func(s *spec.Spec) *string { return &s.Name },
 	"userName":        func(s *spec.Spec) *string { return &s.User },
 	"vo":              func(s *spec.Spec) *string { return &s.VO },
@@ -60,8 +60,8 @@ var paramOf = map[string]string{
 	"split.work_mb": "workDiskCount", "split.efficiency": "cpuEfficiency",
 }
 
-// whyNot are the reasons of parameters that are known and cannot be honoured.
-var whyNot = map[string]string{
+// WhyNot are the reasons of parameters that are known and cannot be honoured.
+var WhyNot = map[string]string{
 	"nGBPerJob":              "jobs are not split by size: how large inputs are is not known here",
 	"log":                    "no log file is stored; the end of what a payload writes comes with its end: divvy job logs",
 	"nEventsPerInputFile":    "how many events are in a file is not used here: say nFilesPerJob",
@@ -84,9 +84,9 @@ var whyNot = map[string]string{
 	"mergeOutput":            "outputs are not merged",
 	"allowIncompleteInDS":    "there is no catalogue of datasets here",
 	"allowEmptyInput":        "there is no catalogue of datasets here",
-	"taskBrokerOnMaster":     noBroker,
-	"disableReassign":        noBroker,
-	"brokerage":              noBroker,
+	"taskBrokerOnMaster":     NoBroker,
+	"disableReassign":        NoBroker,
+	"brokerage":              NoBroker,
 	"skipShortInput":         "there is no catalogue of datasets here",
 	"waitInput":              "there is no catalogue of datasets here",
 	"respectSplitRule":       "splitting is by nFilesPerJob or nEventsPerJob, always",
@@ -97,19 +97,19 @@ var whyNot = map[string]string{
 
 const (
 	noParents  = "only tasks submitted to the native API wait for others: needs"
-	noBroker   = "tasks are not brokered: any queue that fits takes their jobs"
-	notUsed    = "not used here"
-	noCatalog  = "there is no catalogue of datasets here"
+	NoBroker   = "tasks are not brokered: any queue that fits takes their jobs"
+	NotUsed    = "not used here"
+	NoCatalog  = "there is no catalogue of datasets here"
 	maxListing = 20  // queues or shares in a message
 	maxFaults  = 100 // things wrong with parameters
 	maxIgnored = 500
 )
 
-// translate makes a Spec of task parameters, for the site in force. The error names every parameter that is wrong.
-func translate(given map[string]any, st *site.Site) (spec.Spec, []Ignored, error) {
-	t := &translation{in: reading{left: maps.Clone(given)}, site: st}
-	for _, name := range slices.Sorted(maps.Keys(taskTexts)) {
-		*taskTexts[name](&t.spec) = t.in.text(name)
+// Translate makes a Spec of task parameters, for the site in force. The error names every parameter that is wrong.
+func Translate(given map[string]any, st *site.Site) (spec.Spec, []Ignored, error) {
+	t := &translation{in: Reading{Left: maps.Clone(given)}, site: st}
+	for _, name := range slices.Sorted(maps.Keys(TaskTexts)) {
+		*TaskTexts[name](&t.spec) = t.in.text(name)
 	}
 	for _, name := range []string{"taskName", "userName"} {
 		if wire.Absent(given[name]) {
@@ -162,7 +162,7 @@ func (t *translation) share() {
 	if t.spec.Share == "" {
 		return
 	}
-	found, err := leafNamed(t.site, t.spec.Share)
+	found, err := LeafNamed(t.site, t.spec.Share)
 	if err != nil {
 		t.in.fault("gshare", "%s", err)
 		return
@@ -170,8 +170,8 @@ func (t *translation) share() {
 	t.spec.Share = found
 }
 
-// leafNamed is the path of the leaf with a path, or with a name that no other leaf has: PanDA's shares have names only.
-func leafNamed(st *site.Site, name string) (string, error) {
+// LeafNamed is the path of the leaf with a path, or with a name that no other leaf has: PanDA's shares have names only.
+func LeafNamed(st *site.Site, name string) (string, error) {
 	var leaves, found []string
 	for _, i := range st.Tree.Leaves() {
 		n := st.Tree.Nodes[i]
@@ -208,11 +208,11 @@ const anySite = "AUTO"
 func (t *translation) places() {
 	var chosen []string
 	for _, name := range []string{"site", "includedSite"} {
-		wanted := slices.DeleteFunc(t.in.names(name), func(q string) bool { return q == anySite })
+		wanted := slices.DeleteFunc(t.in.Names(name), func(q string) bool { return q == anySite })
 		t.known(name, wanted)
 		chosen = append(chosen, wanted...)
 	}
-	excluded := t.in.names("excludedSite")
+	excluded := t.in.Names("excludedSite")
 	t.known("excludedSite", excluded)
 	slices.Sort(chosen)
 	t.spec.Queues = slices.Compact(chosen)
