@@ -288,7 +288,7 @@ func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (gener
 	return generator.PriorityChange{Task: id, Before: 5, After: priority, Ready: 2}, f.err
 }
 
-func (f *fakeTasks) Scale(_ context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error) {
+func (f *fakeTasks) Scale(_ context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error) {
 	return generator.ScaleChange{Task: id, Group: to.Group, Role: to.Role, Before: 3, After: to.Replicas, Leased: 6, Draining: 1}, f.err
 }
 

@@ -87,7 +87,7 @@ type Tasks interface {
 	// Prioritise gives a task and its jobs another priority.
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	// Scale changes how many replicas or jobs a task of groups has.
-	Scale(ctx context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error)
+	Scale(ctx context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error)
 	// Reassign gives tasks to another share; Retag tells what other rules would make of past tasks.
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 	Retag(ctx context.Context, st *site.Site, since time.Duration) (generator.Retagging, error)

@@ -183,7 +183,7 @@ func (o ownTasks) Prioritise(ctx context.Context, id int64, priority int) (gener
 }
 
 // Scale changes how many replicas a task has.
-func (o ownTasks) Scale(ctx context.Context, id int64, to generator.Scaling) (generator.ScaleChange, error) {
+func (o ownTasks) Scale(ctx context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error) {
 	return own(ctx, o, id, func() (generator.ScaleChange, error) { return o.everybodys.Scale(ctx, id, to) })
 }
 

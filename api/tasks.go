@@ -30,7 +30,7 @@ type priorityInput struct {
 
 type scaleInput struct {
 	ID   int64 `path:"id" minimum:"1" doc:"Id of the task."`
-	Body generator.Scaling
+	Body spec.Scaling
 }
 
 type tasksInput struct {

@@ -47,7 +47,7 @@ type ActRequest struct {
 	To       string        `json:"to,omitempty" doc:"With reassign: path of the leaf that they go to."`
 	Running  bool          `json:"running,omitempty" doc:"With reassign: running jobs too."`
 	With     *spec.Changes `json:"with,omitempty" doc:"With retry: what is other than before."`
-	Scale    *Scaling      `json:"scale,omitempty" doc:"With scale: what of the tasks, and how many there are from now on."`
+	Scale    *spec.Scaling `json:"scale,omitempty" doc:"With scale: what of the tasks, and how many there are from now on."`
 }
 
 // Acted says what became of each task, by rising id.

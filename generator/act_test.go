@@ -72,7 +72,7 @@ func TestScaleManyTasks(t *testing.T) {
 	ctx := context.Background()
 	a, b := w.submit(t, managed(training)), w.submit(t, managed(training))
 	plain := w.submit(t, managed(nil))
-	r := ActRequest{Verb: VerbScale, Scale: &Scaling{Group: "g", Replicas: 2}, Selection: Selection{Tasks: []int64{a.ID, b.ID, plain.ID, 9999}}}
+	r := ActRequest{Verb: VerbScale, Scale: &spec.Scaling{Group: "g", Replicas: 2}, Selection: Selection{Tasks: []int64{a.ID, b.ID, plain.ID, 9999}}}
 	r.DryRun = true
 	dry, err := w.Act(ctx, r)
 	if err != nil || dry.Changed != 2 || dry.Tasks[2].Why == "" || w.task(t, a.ID).Pieces != 18 {

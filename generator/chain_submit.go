@@ -133,7 +133,7 @@ func (t *lockedTask) corresponds(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	var s spec.Spec
-	var scaled []Scaling
+	var scaled []spec.Scaling
 	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": t.ID}).Scan(&s, &scaled)
 	if err != nil || !s.Piecewise() {
 		return err

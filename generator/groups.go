@@ -49,12 +49,12 @@ type joiner struct {
 
 func readJoiner(ctx context.Context, tx pgx.Tx, task int64) (*joiner, error) {
 	j := joiner{tx: tx, task: task}
-	var scaled []Scaling
+	var scaled []spec.Scaling
 	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": task}).Scan(&j.spec, &scaled)
 	if err != nil {
 		return nil, err
 	}
-	j.layout, err = scaledLayout(&j.spec, scaled)
+	j.layout, err = spec.ScaledLayout(&j.spec, scaled)
 	return &j, err
 }
 

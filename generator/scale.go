@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,19 +12,6 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 )
-
-// Scaling gives a number of a task of groups and roles another value: of the task's replicas, of a group's, or of the jobs of
-// a role.
-type Scaling struct {
-	Group    string `json:"group,omitempty" doc:"The replicas of this group; with role, the jobs of its member."`
-	Role     string `json:"role,omitempty" doc:"The jobs of this standalone role; with group, of the member. Neither: the replicas of the task."`
-	Replicas int    `json:"replicas" doc:"How many there are from now on, 0 … 100000."`
-}
-
-// says is a number of what is scaled, for the audit.
-func (s Scaling) says(n int) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s %s", n, s.Group, s.Role))
-}
 
 // ScaleChange is what scaling changed. Jobs by state are counted as the log was folded when it was said.
 type ScaleChange struct {
@@ -45,7 +31,7 @@ type ScaleChange struct {
 // is: jobs are told apart by their names. Those that are new are made as others are; of those that are not wanted any
 // more, the ones that run go on to their end. A repeat changes nothing. Errors: ErrNoTask, ErrInvalid, and ErrState for
 // a task that is over, is being ended, or has no share yet.
-func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChange, err error) {
+func (g *Generator) Scale(ctx context.Context, id int64, s spec.Scaling) (c ScaleChange, err error) {
 	var ended []verdict
 	err = g.write(ctx, func(tx pgx.Tx) error {
 		t, err := lockScalable(ctx, tx, id)
@@ -58,7 +44,7 @@ func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChan
 		if ended, err = judge(ctx, tx, []int64{id}); err != nil {
 			return err
 		}
-		return record(ctx, tx, VerbScale, id, s.says(c.Before), s.says(c.After))
+		return record(ctx, tx, VerbScale, id, s.Says(c.Before), s.Says(c.After))
 	})
 	if err != nil {
 		return ScaleChange{}, fmt.Errorf("scale: %w", err)
@@ -71,17 +57,17 @@ func (g *Generator) Scale(ctx context.Context, id int64, s Scaling) (c ScaleChan
 }
 
 // scaled reads the number that Scale would change. Errors: those of Scale.
-func (g *Generator) scaled(ctx context.Context, id int64, s Scaling) (n int, err error) {
+func (g *Generator) scaled(ctx context.Context, id int64, s spec.Scaling) (n int, err error) {
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		t, err := lockScalable(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		from, err := scaledLayout(t.Spec, t.Scaled)
+		from, err := spec.ScaledLayout(t.Spec, t.Scaled)
 		if err != nil {
 			return err
 		}
-		n, err = s.number(from)
+		n, err = s.Number(from)
 		return err
 	})
 	return n, err
@@ -93,7 +79,7 @@ type scalable struct {
 	State      string
 	Split      string
 	Spec       *spec.Spec
-	Scaled     []Scaling
+	Scaled     []spec.Scaling
 	NSplit     int64
 	NPieces    int64
 	NJobs      int64
@@ -124,16 +110,16 @@ func lockScalable(ctx context.Context, tx pgx.Tx, id int64) (t scalable, err err
 	return t, &StateError{Task: id, Verb: "scale", State: t.State, Hint: "a task can be scaled until it ends"}
 }
 
-func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChange, err error) {
-	from, err := scaledLayout(t.Spec, t.Scaled)
+func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s spec.Scaling) (c ScaleChange, err error) {
+	from, err := spec.ScaledLayout(t.Spec, t.Scaled)
 	if err != nil {
 		return c, err
 	}
 	c = ScaleChange{Task: t.ID, Group: s.Group, Role: s.Role, After: s.Replicas}
-	if c.Before, err = s.number(from); err != nil || c.Before == c.After {
+	if c.Before, err = s.Number(from); err != nil || c.Before == c.After {
 		return c, err
 	}
-	to, err := s.apply(from)
+	to, err := s.Apply(from)
 	if err != nil {
 		return c, err
 	}
@@ -162,7 +148,7 @@ func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s Scaling) (c ScaleChan
 			return c, err
 		}
 	}
-	return c, t.keep(ctx, tx, kept{scaled: with(t.Scaled, s), coming: next.coming, untried: away.Coming})
+	return c, t.keep(ctx, tx, kept{scaled: spec.WithScaling(t.Scaled, s), coming: next.coming, untried: away.Coming})
 }
 
 // untried are the jobs that the task would try again, in that order.
@@ -179,7 +165,7 @@ func (t *scalable) untried(ctx context.Context, tx pgx.Tx, away []string) (ids [
 
 // kept is what a scaled task becomes.
 type kept struct {
-	scaled  []Scaling
+	scaled  []spec.Scaling
 	coming  []string
 	untried int64 // failed jobs that were about to be tried again
 }

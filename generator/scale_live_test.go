@@ -64,7 +64,7 @@ func TestScaleWhileItRuns(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
-		s := []Scaling{{}, {Group: "g"}, {Group: "g", Role: "train"}, {Group: "g", Role: "coord"}}[r.IntN(4)]
+		s := []spec.Scaling{{}, {Group: "g"}, {Group: "g", Role: "train"}, {Group: "g", Role: "coord"}}[r.IntN(4)]
 		s.Replicas = 1 + r.IntN(4)
 		if _, err := w.Scale(ctx, ids[r.IntN(len(ids))], s); err != nil && !errors.Is(err, ErrState) {
 			t.Error(err)

@@ -25,8 +25,8 @@ func drawGroups(r *rapid.T) spec.Spec {
 	})
 }
 
-func drawScaling(r *rapid.T) Scaling {
-	s := rapid.SampledFrom([]Scaling{{}, {Group: "g"}, {Group: "g", Role: "a"}, {Group: "g", Role: "b"}, {Role: "c"}}).Draw(r, "what")
+func drawScaling(r *rapid.T) spec.Scaling {
+	s := rapid.SampledFrom([]spec.Scaling{{}, {Group: "g"}, {Group: "g", Role: "a"}, {Group: "g", Role: "b"}, {Role: "c"}}).Draw(r, "what")
 	s.Replicas = rapid.IntRange(0, 4).Draw(r, "n")
 	return s
 }
@@ -115,7 +115,7 @@ func (w *world) allFinished(t tb, id int64) {
 	if task.State != "done" {
 		t.Fatalf("%+v", task)
 	}
-	l, err := scaledLayout(task.Spec, task.Scaled)
+	l, err := spec.ScaledLayout(task.Spec, task.Scaled)
 	if err != nil {
 		t.Fatal(err)
 	}

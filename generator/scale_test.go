@@ -38,7 +38,7 @@ func (w *world) mark(m Mark) {
 	w.generateBy(cfg)
 }
 
-func (w *world) scale(t tb, id int64, s Scaling) ScaleChange {
+func (w *world) scale(t tb, id int64, s spec.Scaling) ScaleChange {
 	t.Helper()
 	c, err := w.Scale(context.Background(), id, s)
 	if err != nil {
@@ -108,11 +108,11 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 	id := w.submit(t, managed(training)).ID
 	steps(t, w.Generate)
 	leases := w.pullNamed(t, d, 18, dispatcher.PullRequest{Node: "n1", Devices: gpus(12)})
-	got := w.scale(t, id, Scaling{Group: "g", Replicas: 2})
+	got := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 2})
 	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 2, Leased: 6, Draining: 1}, got); d != "" {
 		t.Error(d)
 	}
-	if again := w.scale(t, id, Scaling{Group: "g", Replicas: 2}); again.Before != 2 || again.Leased+again.Draining != 0 {
+	if again := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 2}); again.Before != 2 || again.Leased+again.Draining != 0 {
 		t.Errorf("again: %+v", again)
 	}
 	const key = "0/g/%d/pool(pre,train)=%s"
@@ -129,7 +129,7 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 		}
 	}
 	w.awaitClaims(t, d, both)
-	got = w.scale(t, id, Scaling{Group: "g", Replicas: 4})
+	got = w.scale(t, id, spec.Scaling{Group: "g", Replicas: 4})
 	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 2, After: 4, Added: 12}, got); d != "" {
 		t.Error(d)
 	}
@@ -165,7 +165,7 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 	if task.State != "done" || task.Jobs.Finished != 17+12 || task.Jobs.Cancelled != 1 || len(task.Scaled) != 1 || task.Spec.Groups[0].Replicas != 3 {
 		t.Errorf("%s %+v %+v", task.State, task.Jobs, task.Scaled)
 	}
-	if _, err := w.Scale(context.Background(), id, Scaling{Replicas: 2}); !errors.Is(err, ErrState) {
+	if _, err := w.Scale(context.Background(), id, spec.Scaling{Replicas: 2}); !errors.Is(err, ErrState) {
 		t.Errorf("scaled after its end: %v", err)
 	}
 }
@@ -181,14 +181,14 @@ func TestScaleKeepsNames(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	f.lease(t, 7)
-	got := w.scale(t, id, Scaling{Group: "g", Replicas: 1})
+	got := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 1})
 	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 1, Removed: 10, Cancelled: 1, Leased: 1, Draining: 1}, got); d != "" {
 		t.Error(d)
 	}
-	if got := w.scale(t, id, Scaling{Group: "g", Role: "coord", Replicas: 2}); got.Added != 1 {
+	if got := w.scale(t, id, spec.Scaling{Group: "g", Role: "coord", Replicas: 2}); got.Added != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := w.scale(t, id, Scaling{Replicas: 2}); got.Added != 7 || got.Before != 1 {
+	if got := w.scale(t, id, spec.Scaling{Replicas: 2}); got.Added != 7 || got.Before != 1 {
 		t.Errorf("%+v", got)
 	}
 	w.mark(Mark{})
@@ -226,16 +226,16 @@ func TestScaleAndRetry(t *testing.T) {
 	f.lease(t, 18)
 	f.end(t, "failed", 18)
 	steps(t, w.Settle)
-	if _, err := w.Scale(ctx, id, Scaling{Group: "g", Replicas: 1}); !errors.Is(err, ErrState) {
+	if _, err := w.Scale(ctx, id, spec.Scaling{Group: "g", Replicas: 1}); !errors.Is(err, ErrState) {
 		t.Fatal(err)
 	}
 	if c, err := w.Retry(ctx, id); err != nil || c.Again != 18 {
 		t.Fatalf("%+v %v", c, err)
 	}
-	if got := w.scale(t, id, Scaling{Group: "g", Replicas: 1}); got.Removed != 12 || got.Leased != 0 || got.Draining != 2 {
+	if got := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 1}); got.Removed != 12 || got.Leased != 0 || got.Draining != 2 {
 		t.Errorf("%+v", got)
 	}
-	if got := w.scale(t, id, Scaling{Group: "g", Replicas: 2}); got.Added != 6 {
+	if got := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 2}); got.Added != 6 {
 		t.Errorf("%+v", got)
 	}
 	if n := steps(t, w.Generate); n != 12 {
@@ -290,7 +290,7 @@ func TestScaleAwayOfWhatFailedTwice(t *testing.T) {
 	again(3)
 	fail(3)
 	again(3)
-	if got := w.scale(t, id, Scaling{Role: "r", Replicas: 1}); got.Removed != 2 {
+	if got := w.scale(t, id, spec.Scaling{Role: "r", Replicas: 1}); got.Removed != 2 {
 		t.Errorf("%+v", got)
 	}
 	fail(1)
@@ -312,32 +312,32 @@ func TestScaleRefuses(t *testing.T) {
 	plain := w.submit(t, managed(nil)).ID
 	for _, c := range []struct {
 		task int64
-		s    Scaling
+		s    spec.Scaling
 		want string
 	}{
-		{id, Scaling{Replicas: -1}, "replicas: -1 is not in 0 … 100000"},
-		{id, Scaling{Replicas: 100_001}, "replicas: 100001 is not in 0 … 100000"},
-		{id, Scaling{Group: "g", Replicas: 2}, `group: there is no group "g" (groups: sgx)`},
-		{id, Scaling{Group: "sgx", Role: "x", Replicas: 2}, `role: group sgx has no member "x" (members: pca, pcb)`},
-		{id, Scaling{Role: "x", Replicas: 2}, `role: there is no standalone role "x" (standalone roles: metrics)`},
-		{id, Scaling{Role: "pca", Replicas: 2}, `role: there is no standalone role "pca" (pca is a member of group sgx: name the group too)`},
-		{id, Scaling{Role: "sgx/pca", Replicas: 2}, `role: there is no standalone role "sgx/pca" (standalone roles: metrics)`},
-		{id, Scaling{Group: "sgx", Replicas: 100_000}, "replicas: the task would have 1000004 jobs, more than 1000000 (fewer replicas, or several tasks); " +
+		{id, spec.Scaling{Replicas: -1}, "replicas: -1 is not in 0 … 100000"},
+		{id, spec.Scaling{Replicas: 100_001}, "replicas: 100001 is not in 0 … 100000"},
+		{id, spec.Scaling{Group: "g", Replicas: 2}, `group: there is no group "g" (groups: sgx)`},
+		{id, spec.Scaling{Group: "sgx", Role: "x", Replicas: 2}, `role: group sgx has no member "x" (members: pca, pcb)`},
+		{id, spec.Scaling{Role: "x", Replicas: 2}, `role: there is no standalone role "x" (standalone roles: metrics)`},
+		{id, spec.Scaling{Role: "pca", Replicas: 2}, `role: there is no standalone role "pca" (pca is a member of group sgx: name the group too)`},
+		{id, spec.Scaling{Role: "sgx/pca", Replicas: 2}, `role: there is no standalone role "sgx/pca" (standalone roles: metrics)`},
+		{id, spec.Scaling{Group: "sgx", Replicas: 100_000}, "replicas: the task would have 1000004 jobs, more than 1000000 (fewer replicas, or several tasks); " +
 			"replicas: the task would make 200002 claims, more than 100000 (fewer replicas, a wider scope, or several tasks)"},
-		{plain, Scaling{Replicas: 2}, "replicas: the task has neither groups nor roles (its work is split by count)"},
+		{plain, spec.Scaling{Replicas: 2}, "replicas: the task has neither groups nor roles (its work is split by count)"},
 	} {
 		_, err := w.Scale(ctx, c.task, c.s)
 		if !errors.Is(err, spec.ErrInvalid) || err.Error() != "scale: "+c.want {
 			t.Errorf("%+v: %v, want %s", c.s, err, c.want)
 		}
 	}
-	if _, err := w.Scale(ctx, 999, Scaling{}); !errors.Is(err, ErrNoTask) {
+	if _, err := w.Scale(ctx, 999, spec.Scaling{}); !errors.Is(err, ErrNoTask) {
 		t.Error(err)
 	}
 	for i, state := range states {
 		w.exec(t, `UPDATE tasks SET state = $2, resume_state = NULL, ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END
 			WHERE id = $1`, id, state)
-		_, err := w.Scale(ctx, id, Scaling{Replicas: 10 + i})
+		_, err := w.Scale(ctx, id, spec.Scaling{Replicas: 10 + i})
 		refused := slices.Contains([]string{"submitting", "waiting", "finishing", "done", "finished", "failed", "aborting", "aborted"}, state)
 		if errors.Is(err, ErrState) != refused || !refused && err != nil {
 			t.Errorf("%s: %v", state, err)
@@ -359,7 +359,7 @@ func TestScaleToNothing(t *testing.T) {
 	id := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Roles = 0, []spec.Member{{Role: "r", Count: n}} })).ID
 	steps(t, w.Generate)
 	steps(t, w.Settle)
-	if got := w.scale(t, id, Scaling{Role: "r", Replicas: 0}); got.Cancelled != n {
+	if got := w.scale(t, id, spec.Scaling{Role: "r", Replicas: 0}); got.Cancelled != n {
 		t.Errorf("%+v", got)
 	}
 	steps(t, w.Settle)
@@ -384,7 +384,7 @@ func TestScaleOfAGang(t *testing.T) {
 		t.Fatalf("three slots for four jobs: %v %v", reply, err)
 	}
 	w.fold(t)
-	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 {
+	if got := w.scale(t, id, spec.Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 {
 		t.Errorf("%+v", got)
 	}
 	ask.WaitS = 10
@@ -392,7 +392,7 @@ func TestScaleOfAGang(t *testing.T) {
 	if err != nil || len(reply.Leases) != 3 {
 		t.Fatalf("%v %v", reply, err)
 	}
-	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 4}); got.Added != 2 {
+	if got := w.scale(t, id, spec.Scaling{Group: "g", Role: "b", Replicas: 4}); got.Added != 2 {
 		t.Errorf("%+v", got)
 	}
 	steps(t, w.Generate)
@@ -435,7 +435,7 @@ func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 		t.Fatalf("four of six are made: %v %v", reply, err)
 	}
 	w.fold(t)
-	if got := w.scale(t, id, Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 || got.Removed != 2 {
+	if got := w.scale(t, id, spec.Scaling{Group: "g", Role: "b", Replicas: 2}); got.Cancelled != 1 || got.Removed != 2 {
 		t.Errorf("%+v", got)
 	}
 	ask.WaitS = 10

@@ -78,7 +78,7 @@ func (w *world) sayOther(id int64, verb Verb) (err error) {
 			err = &StateError{Task: id, Verb: r.Tasks[0].Why, State: overState(r.Tasks[0].Why)}
 		}
 	case "scale":
-		_, err = w.Scale(ctx, id, Scaling{Role: "r", Replicas: 2})
+		_, err = w.Scale(ctx, id, spec.Scaling{Role: "r", Replicas: 2})
 	case "clone":
 		_, err = w.Clone(ctx, CloneRequest{Task: id})
 	case "inputs":

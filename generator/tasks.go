@@ -65,10 +65,10 @@ type Times struct {
 
 // Detail is what only the answer about one task has.
 type Detail struct {
-	Spec    *spec.Spec `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
-	Scaled  []Scaling  `json:"scaled,omitempty" doc:"Numbers of groups and roles that divvy task scale changed since it was submitted; only in GET /v1/tasks/{id}."`
-	Scouts  int        `json:"scouts,omitempty" doc:"So many jobs are made first and measured; only in GET /v1/tasks/{id}."`
-	Scouted *Scouted   `json:"scouted,omitempty" doc:"What the scouts measured, once they are over; only in GET /v1/tasks/{id}."`
+	Spec    *spec.Spec     `json:"spec,omitempty" doc:"As submitted, with defaults, without inputs; only in GET /v1/tasks/{id}."`
+	Scaled  []spec.Scaling `json:"scaled,omitempty" doc:"Numbers of groups and roles that divvy task scale changed since it was submitted; only in GET /v1/tasks/{id}."`
+	Scouts  int            `json:"scouts,omitempty" doc:"So many jobs are made first and measured; only in GET /v1/tasks/{id}."`
+	Scouted *Scouted       `json:"scouted,omitempty" doc:"What the scouts measured, once they are over; only in GET /v1/tasks/{id}."`
 }
 
 // Filter selects tasks for a list. Zero fields select nothing away.

@@ -26,7 +26,7 @@ type (
 
 	PriorityChange = generator.PriorityChange
 
-	Scaling  = generator.Scaling
+	Scaling  = spec.Scaling
 	TaskNeed = generator.NeedState
 
 	TaskDeadline = generator.DeadlineState

@@ -2,7 +2,7 @@
 //
 //	file ──ParseSpecs──▶ Spec ──Check──▶ WithDefaults ──▶ Shape, Payload, Work, Attributes, Layout
 //	                       ▲ Order, Bound: tasks of one file that need each other
-//	                       │ Patched: like another task; Changes: when it is tried again
+//	                       │ Patched: like another task; Changes: when it is tried again; Scaling: other numbers of groups and roles
 //	file of inputs ──EncodeInputs──▶ lines ──ReadLines──▶ Inputs
 //
 // # Invariants

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -219,7 +218,7 @@ func TestG3G6G7G8WithPilots(t *testing.T) {
 
 func (w *groupWorld) scale(replicas int) {
 	w.t.Helper()
-	if _, err := w.c.Scale(w.t.Context(), w.task, generator.Scaling{Group: "g", Replicas: replicas}); err != nil {
+	if _, err := w.c.Scale(w.t.Context(), w.task, spec.Scaling{Group: "g", Replicas: replicas}); err != nil {
 		w.t.Fatal(err)
 	}
 }

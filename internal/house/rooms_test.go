@@ -31,10 +31,10 @@ var limits = map[string]int{
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
 	"files api":                   50,
-	"files generator":             51,
+	"files generator":             50,
 	"lines api":                   5642,
 	"lines api/panda":             4436,
-	"lines generator":             6664,
+	"lines generator":             6542,
 	"methods api.server":          91,
 	"methods api/client.Client":   82,
 	"methods api/panda.server":    101,
