@@ -18,6 +18,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda"
 	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/door"
 	"github.com/divvyhq/divvy/internal/logs"
@@ -161,7 +162,7 @@ func (s *server) router() *chi.Mux {
 
 func (s *server) routes() http.Handler {
 	root := s.router()
-	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, Health{Status: "ok"}) })
+	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, wire.Health{Status: "ok"}) })
 	root.Get("/readyz", s.ready)
 	if s.Relay != nil {
 		root.Method(http.MethodPost, relay.Path, s.Relay.Serve(s.question))
@@ -260,10 +261,5 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	reply(w, Health{Status: "ready"})
-}
-
-// Health is the answer of /healthz and /readyz.
-type Health struct {
-	Status string `json:"status" enum:"ok,ready"`
+	reply(w, wire.Health{Status: "ready"})
 }

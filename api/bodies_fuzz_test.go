@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Whatever is sent to a route that changes something, the answer is an answer: no panic, no 500; and a refusal is a problem
@@ -31,8 +33,8 @@ func FuzzBodies(f *testing.F) {
 			case w.Code == http.StatusNotImplemented: // not wired in this bench
 			case w.Code >= 500:
 				t.Errorf("%s %s: %d %s", r.method, r.pattern, w.Code, w.Body)
-			case w.Code >= 400 && w.Header().Get("Content-Type") == problemType:
-				var p Problem
+			case w.Code >= 400 && w.Header().Get("Content-Type") == wire.ProblemType:
+				var p wire.Problem
 				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Code == "" || p.Title == "" {
 					t.Errorf("%s %s: %d %s: %v", r.method, r.pattern, w.Code, w.Body, err)
 				}

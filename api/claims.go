@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -35,10 +36,10 @@ func (s *server) claimRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-claims", Method: http.MethodGet, Path: "/v1/resource-claims", Tags: tags, Summary: "List resource claims",
 		Description: "What several jobs of a task hold together: units, a node, devices of it. In the order of their ids; those that are released only by their state.",
-	}, func(ctx context.Context, in *claimsInput) (Page[dispatcher.ClaimStanding], error) {
+	}, func(ctx context.Context, in *claimsInput) (wire.Page[dispatcher.ClaimStanding], error) {
 		after, err := in.afterID()
 		if err != nil {
-			return Page[dispatcher.ClaimStanding]{}, err
+			return wire.Page[dispatcher.ClaimStanding]{}, err
 		}
 		claims, err := s.dispatcher.Claims(ctx, dispatcher.ClaimFilter{Task: in.Task, State: in.State, Node: in.Node, Resource: in.Resource,
 			After: after, Limit: in.Limit})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/golden"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -174,7 +175,7 @@ func TestDescriptionOfPulls(t *testing.T) {
 
 // samePlace holds the places of a fault together. huma names the object that lacks a field, the handler the field;
 // a value of the wrong type in a list has no index in encoding/json's error.
-func samePlace(t *testing.T, body string, fault error, p *Problem) {
+func samePlace(t *testing.T, body string, fault error, p *wire.Problem) {
 	t.Helper()
 	var detail *huma.ErrorDetail
 	if d, ok := fault.(huma.ErrorDetailer); ok {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
@@ -89,7 +90,7 @@ func badJSON(body []byte, err error) error {
 		if kind.Field != "" {
 			location += "." + kind.Field
 		}
-		p.Errors = []Detail{{Location: location, Message: fmt.Sprintf("expected %s, found %s", jsonKind(kind.Type.Kind()), kind.Value)}}
+		p.Errors = []wire.Detail{{Location: location, Message: fmt.Sprintf("expected %s, found %s", jsonKind(kind.Type.Kind()), kind.Value)}}
 		return p
 	case errors.As(err, &syntax):
 		before := body[:min(int64(len(body)), syntax.Offset)]

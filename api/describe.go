@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -78,7 +79,7 @@ func (s *server) add(op huma.Operation, in, out reflect.Type) {
 	}
 	op.Responses["default"] = &huma.Response{
 		Description: "Error",
-		Content:     map[string]*huma.MediaType{problemType: {Schema: registry.Schema(reflect.TypeFor[Problem](), true, "")}},
+		Content:     map[string]*huma.MediaType{wire.ProblemType: {Schema: registry.Schema(reflect.TypeFor[wire.Problem](), true, "")}},
 	}
 	s.huma.OpenAPI().AddOperation(&op)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
@@ -139,16 +140,16 @@ const (
 )
 
 // problemOf is the one way from an error to what the client sees.
-func problemOf(err error) *Problem {
+func problemOf(err error) *wire.Problem {
 	p := problemIn(err)
 	if q := (web.OfQuery{}); errors.As(err, &q) {
-		p.ofQuery()
+		asQuery(p)
 	}
-	return p.bounded()
+	return bounded(p)
 }
 
-func problemIn(err error) *Problem {
-	var p *Problem
+func problemIn(err error) *wire.Problem {
+	var p *wire.Problem
 	if errors.As(err, &p) {
 		return p
 	}
@@ -174,7 +175,7 @@ func problemIn(err error) *Problem {
 }
 
 // detailed takes the errors that know the place of what is wrong.
-func detailed(err error) *Problem {
+func detailed(err error) *wire.Problem {
 	var field *job.FieldError
 	var task spec.Faults
 	var file strict.Problems
@@ -185,29 +186,29 @@ func detailed(err error) *Problem {
 	case errors.As(err, &link):
 		p := newProblem(codeInvalid, "")
 		for _, w := range link {
-			p.Errors = append(p.Errors, Detail{Location: "query." + w.Name, Message: w.Message, Hint: w.Hint, Value: short(w.Value)})
+			p.Errors = append(p.Errors, wire.Detail{Location: "query." + w.Name, Message: w.Message, Hint: w.Hint, Value: short(w.Value)})
 		}
 		return p
 	case errors.As(err, &field):
 		p := newProblem(codeInvalid, "")
-		p.Errors = []Detail{{Location: "body." + field.Field, Message: "expected " + field.Want, Value: short(field.Value)}}
+		p.Errors = []wire.Detail{{Location: "body." + field.Field, Message: "expected " + field.Want, Value: short(field.Value)}}
 		return p
 	case errors.As(err, &task):
 		p := newProblem(codeInvalid, "")
 		for _, f := range task {
-			p.Errors = append(p.Errors, Detail{Location: "body." + f.Field, Message: f.Message, Hint: f.Hint})
+			p.Errors = append(p.Errors, wire.Detail{Location: "body." + f.Field, Message: f.Message, Hint: f.Hint})
 		}
 		return p
 	case errors.As(err, &file):
 		p := newProblem(codeBadSite, "")
 		for _, f := range file {
-			p.Errors = append(p.Errors, Detail{Location: f.Place(), Message: f.Message, Hint: f.Hint})
+			p.Errors = append(p.Errors, wire.Detail{Location: f.Place(), Message: f.Message, Hint: f.Hint})
 		}
 		return p
 	case errors.As(err, &refused):
 		p := newProblem(codeLiveWork, "")
 		for _, o := range refused.Obstacles {
-			p.Errors = append(p.Errors, Detail{Location: cmp.Or(o.Share, o.Queue), Message: o.Message, Hint: o.Hint, Value: o.Live})
+			p.Errors = append(p.Errors, wire.Detail{Location: cmp.Or(o.Share, o.Queue), Message: o.Message, Hint: o.Hint, Value: o.Live})
 		}
 		return p
 	case errors.As(err, &offset):
@@ -218,8 +219,8 @@ func detailed(err error) *Problem {
 	return nil
 }
 
-func newProblem(c code, detail string) *Problem {
-	p := &Problem{Title: c.title, Status: c.status, Code: c.name, Detail: detail, Hint: c.hint}
+func newProblem(c code, detail string) *wire.Problem {
+	p := &wire.Problem{Title: c.title, Status: c.status, Code: c.name, Detail: detail, Hint: c.hint}
 	if c.retryIn > 0 {
 		p.RetryAfterS = c.retryIn + rand.IntN(c.retryIn+1) // jitter: pilots that failed together must not return together
 	}
@@ -230,13 +231,13 @@ func newProblem(c code, detail string) *Problem {
 func (s *server) fail(w http.ResponseWriter, err error) {
 	p := problemOf(err)
 	s.sign(w, p, err)
-	w.Header().Set("Content-Type", problemType)
+	w.Header().Set("Content-Type", wire.ProblemType)
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // the client may have gone
 }
 
 // sign puts the request id on p, the error into the exchange, and Retry-After into the header.
-func (s *server) sign(w http.ResponseWriter, p *Problem, err error) {
+func (s *server) sign(w http.ResponseWriter, p *wire.Problem, err error) {
 	if x := exchangeOf(w); x != nil {
 		p.RequestID, x.err = x.id, err
 	}
@@ -249,7 +250,7 @@ func (s *server) sign(w http.ResponseWriter, p *Problem, err error) {
 const noBody = "request body is required"
 
 // fromHuma turns huma's own findings (validation, body limits) into the problem that the rest of the API speaks.
-func fromHuma(e *huma.ErrorModel) *Problem {
+func fromHuma(e *huma.ErrorModel) *wire.Problem {
 	if e.Detail == noBody { // a site file is no JSON
 		return newProblem(codeNoBody, "")
 	}
@@ -274,7 +275,7 @@ func fromHuma(e *huma.ErrorModel) *Problem {
 		p.Detail = e.Detail
 	}
 	for _, d := range e.Errors {
-		p.Errors = append(p.Errors, Detail{Location: d.Location, Message: d.Message, Value: echoed(d.Location, d.Value)})
+		p.Errors = append(p.Errors, wire.Detail{Location: d.Location, Message: d.Message, Value: echoed(d.Location, d.Value)})
 	}
-	return p.bounded()
+	return bounded(p)
 }

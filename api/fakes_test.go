@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -426,12 +427,12 @@ func (b *bench) call(method, path, body string, header ...string) *httptest.Resp
 }
 
 // problem is the answer as a Problem of that status.
-func (b *bench) problem(w *httptest.ResponseRecorder, status int) *Problem {
+func (b *bench) problem(w *httptest.ResponseRecorder, status int) *wire.Problem {
 	b.t.Helper()
-	if w.Code != status || w.Header().Get("Content-Type") != problemType {
+	if w.Code != status || w.Header().Get("Content-Type") != wire.ProblemType {
 		b.t.Fatalf("got %d %s, want a problem with %d\n%s", w.Code, w.Header().Get("Content-Type"), status, w.Body)
 	}
-	p := &Problem{}
+	p := &wire.Problem{}
 	if err := json.Unmarshal(w.Body.Bytes(), p); err != nil {
 		b.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -58,7 +59,7 @@ func TestHostileBodies(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		w := b.call("POST", h.path, h.body)
 		runtime.ReadMemStats(&after)
-		var p Problem
+		var p wire.Problem
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code < 400 || w.Code >= 500 {
 			t.Errorf("%s: %d %.200s %v", h.name, w.Code, w.Body, err)
 		}

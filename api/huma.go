@@ -9,14 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 )
-
-// Page is one page of a list.
-type Page[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next" doc:"Pass it as after to get the next page; empty on the last one."`
-}
 
 // Body is an answer that is v as JSON.
 type body[T any] struct{ Body T }
@@ -42,7 +37,7 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 		if err != nil {
 			p := problemOf(err)
 			if op.Method == http.MethodGet || op.Method == http.MethodDelete {
-				p.ofQuery()
+				asQuery(p)
 			}
 			if x := exchangeIn(ctx); x != nil {
 				s.sign(x, p, err)
@@ -87,7 +82,7 @@ func (s *server) speak(ctx huma.Context, _ string, v any) (any, error) {
 // document is huma's configuration: OpenAPI 3.1, JSON only, no pages from a CDN, errors as Problem.
 func (s *server) document() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
-	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
+	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[wire.Problem]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Input](), reflect.TypeFor[inputSchema]())
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{

@@ -9,13 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
-)
 
-// Stored is the answer to a stream of inputs.
-type Stored struct {
-	Task int64 `json:"task"`
-	Next int64 `json:"next_offset" doc:"Inputs stored so far: the offset to go on from."`
-}
+	"github.com/divvyhq/divvy/api/wire"
+)
 
 // inputs is PUT /v1/tasks/{id}/inputs?offset=N. The body is read as it comes; its length has no limit.
 func (s *server) inputs(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +37,7 @@ func (s *server) inputs(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	reply(w, Stored{Task: id, Next: next})
+	reply(w, wire.Stored{Task: id, Next: next})
 }
 
 // steady reads a body of any length and moves the connection's deadlines on as long as something comes.
@@ -74,5 +70,5 @@ func (s *server) describeInputs() {
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}},
-	}, nil, reflect.TypeFor[Stored]())
+	}, nil, reflect.TypeFor[wire.Stored]())
 }

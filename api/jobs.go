@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 )
@@ -33,19 +34,6 @@ type jobLogInput struct {
 	Attempt int   `query:"attempt" minimum:"1" maximum:"2147483647" doc:"Which attempt; the last one when absent."`
 }
 
-// Log is the end of what an attempt wrote.
-type Log struct {
-	Job     int64  `json:"job"`
-	Attempt int    `json:"attempt,omitempty" doc:"As asked for; absent = the last one."`
-	Tail    string `json:"tail" doc:"End of stdout and stderr; below a line --- pilot what the pilot said besides."`
-}
-
-// Killed says what a kill of a job did.
-type Killed struct {
-	Job   int64  `json:"job"`
-	State string `json:"state" doc:"State now: a leased job stays so until its pilot has ended it."`
-}
-
 func (s *server) jobRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: []string{"jobs"}, Summary: "List jobs",
@@ -58,9 +46,9 @@ func (s *server) jobRoutes() {
 	}, func(ctx context.Context, in *byID) (dispatcher.JobRow, error) { return s.dispatcher.Job(ctx, in.ID) })
 	route(s, huma.Operation{
 		OperationID: "get-job-log", Method: http.MethodGet, Path: "/v1/jobs/{id}/log", Tags: []string{"jobs"}, Summary: "Show the end of an attempt's output",
-	}, func(ctx context.Context, in *jobLogInput) (Log, error) {
+	}, func(ctx context.Context, in *jobLogInput) (wire.Log, error) {
 		tail, err := s.dispatcher.JobLog(ctx, in.ID, in.Attempt)
-		return Log{Job: in.ID, Attempt: in.Attempt, Tail: tail}, err
+		return wire.Log{Job: in.ID, Attempt: in.Attempt, Tail: tail}, err
 	})
 	route(s, huma.Operation{
 		OperationID: "kill-job", Method: http.MethodPost, Path: "/v1/jobs/{id}/kill", Tags: []string{"jobs"}, Summary: "Cancel a job",
@@ -68,19 +56,19 @@ func (s *server) jobRoutes() {
 	}, s.killJob)
 }
 
-func (s *server) listJobs(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
+func (s *server) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	one, some := in.Task > 0, in.User != "" || in.Share != "" || in.Queue != ""
 	switch {
 	case one && some:
 		var f faults
 		f.add("query.task", "expected no user, share or queue beside a task", in.Task)
-		return Page[dispatcher.JobRow]{}, f.problem()
+		return wire.Page[dispatcher.JobRow]{}, f.problem()
 	case some:
 		return s.someJobs(ctx, in)
 	}
 	after, err := in.afterID()
 	if err != nil {
-		return Page[dispatcher.JobRow]{}, err
+		return wire.Page[dispatcher.JobRow]{}, err
 	}
 	if one {
 		return s.taskJobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
@@ -90,7 +78,7 @@ func (s *server) listJobs(ctx context.Context, in *jobsInput) (Page[dispatcher.J
 }
 
 // someJobs lists those of a user, a share or a queue. What is misspelt is told, in place of an empty list.
-func (s *server) someJobs(ctx context.Context, in *jobsInput) (p Page[dispatcher.JobRow], err error) {
+func (s *server) someJobs(ctx context.Context, in *jobsInput) (p wire.Page[dispatcher.JobRow], err error) {
 	if in.State == "leased" || in.State == "" && in.Queue != "" {
 		p, err = s.leasedJobs(ctx, in)
 	} else {
@@ -104,9 +92,9 @@ func (s *server) someJobs(ctx context.Context, in *jobsInput) (p Page[dispatcher
 	return p, err
 }
 
-func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (Page[dispatcher.JobRow], error) {
+func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (wire.Page[dispatcher.JobRow], error) {
 	jobs, next, err := s.dispatcher.TaskJobs(ctx, f)
-	p := Page[dispatcher.JobRow]{Items: list(jobs)}
+	p := wire.Page[dispatcher.JobRow]{Items: list(jobs)}
 	if next > 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
@@ -117,19 +105,19 @@ func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (Page[dis
 }
 
 // killJob succeeds for a job that has ended already: the caller has what it wanted.
-func (s *server) killJob(ctx context.Context, in *byID) (Killed, error) {
+func (s *server) killJob(ctx context.Context, in *byID) (wire.Killed, error) {
 	state, killErr := s.dispatcher.KillJob(ctx, in.ID)
 	if !errors.Is(killErr, lookup.ErrNoJob) {
-		return Killed{Job: in.ID, State: state}, killErr
+		return wire.Killed{Job: in.ID, State: state}, killErr
 	}
 	job, err := s.dispatcher.Job(ctx, in.ID)
 	switch {
 	case err != nil:
-		return Killed{}, err
+		return wire.Killed{}, err
 	case job.EndedAt == nil:
-		return Killed{}, killErr
+		return wire.Killed{}, killErr
 	}
-	return Killed{Job: in.ID, State: job.State}, nil
+	return wire.Killed{Job: in.ID, State: job.State}, nil
 }
 
 // afterID reads the cursor of a list that is ordered by id.
@@ -150,8 +138,8 @@ func (c Cursor) cursor(halves bool) (int64, error) {
 }
 
 // page makes a page; a full one has a next, which may turn out to be empty.
-func page[T any](items []T, limit int, id func(T) int64) Page[T] {
-	p := Page[T]{Items: list(items)}
+func page[T any](items []T, limit int, id func(T) int64) wire.Page[T] {
+	p := wire.Page[T]{Items: list(items)}
 	if n := len(items); n > 0 && n >= limit {
 		p.Next = strconv.FormatInt(id(items[n-1]), 10)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -21,18 +22,18 @@ const (
 type chosen struct {
 	s    *server
 	in   *jobsInput
-	page Page[dispatcher.JobRow]
+	page wire.Page[dispatcher.JobRow]
 	left int // reads of a task's jobs
 }
 
 // leasedJobs are those that pilots have: leases know share, queue and task, whatever became of these since.
-func (s *server) leasedJobs(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
+func (s *server) leasedJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	after, err := in.afterID()
 	if err != nil {
-		return Page[dispatcher.JobRow]{}, err
+		return wire.Page[dispatcher.JobRow]{}, err
 	}
 	jobs, next, err := s.dispatcher.LeasedJobs(ctx, dispatcher.JobFilter{User: in.User, Share: in.Share, Queue: in.Queue, After: after, Limit: in.Limit})
-	p := Page[dispatcher.JobRow]{Items: list(jobs)}
+	p := wire.Page[dispatcher.JobRow]{Items: list(jobs)}
 	if next > 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
@@ -40,8 +41,8 @@ func (s *server) leasedJobs(ctx context.Context, in *jobsInput) (Page[dispatcher
 }
 
 // chosenJobs lists jobs by what their tasks are.
-func (s *server) chosenJobs(ctx context.Context, in *jobsInput) (Page[dispatcher.JobRow], error) {
-	c := chosen{s: s, in: in, page: Page[dispatcher.JobRow]{Items: []dispatcher.JobRow{}}, left: mostTaskReads}
+func (s *server) chosenJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
+	c := chosen{s: s, in: in, page: wire.Page[dispatcher.JobRow]{Items: []dispatcher.JobRow{}}, left: mostTaskReads}
 	from, after, err := c.cursor()
 	if err != nil {
 		return c.page, err

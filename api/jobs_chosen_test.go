@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
@@ -67,7 +68,7 @@ func TestJobsByUserShareAndQueue(t *testing.T) {
 		for _, limit := range []int{1, 7, 1000} {
 			var got []int64
 			for after := ""; ; {
-				var p Page[dispatcher.JobRow]
+				var p wire.Page[dispatcher.JobRow]
 				w := b.call("GET", fmt.Sprintf("/v1/jobs?%s&limit=%d&after=%s", query, limit, url.QueryEscape(after)), "")
 				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != 200 || len(p.Items) > limit {
 					t.Fatalf("%s: %d %s", query, w.Code, w.Body)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -39,9 +40,9 @@ func (s *server) laterRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-later", Method: http.MethodGet, Path: "/v1/site/later", Tags: tags, Summary: "List site files that take effect later",
 		Description: "In the order in which they take effect: those that wait, and those that failed of late.",
-	}, func(ctx context.Context, in *laterListInput) (Page[site.Later], error) {
+	}, func(ctx context.Context, in *laterListInput) (wire.Page[site.Later], error) {
 		all, err := s.Site.Later(ctx, in.All)
-		return Page[site.Later]{Items: list(all)}, err
+		return wire.Page[site.Later]{Items: list(all)}, err
 	})
 	route(s, huma.Operation{
 		OperationID: "get-later", Method: http.MethodGet, Path: "/v1/site/later/{id}", Tags: tags, Summary: "Show a site file that takes effect later",

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/logs"
 )
 
@@ -14,10 +15,10 @@ import (
 func TestLogLevels(t *testing.T) {
 	levels := logs.NewLevels(slog.LevelInfo)
 	b := newBench(t, func(c *Config) { c.Levels = levels })
-	set := func(body string) LogLevels {
+	set := func(body string) wire.LogLevels {
 		t.Helper()
 		w := b.call("PUT", "/v1/log", body)
-		var l LogLevels
+		var l wire.LogLevels
 		if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil || w.Code != 200 {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
@@ -30,7 +31,7 @@ func TestLogLevels(t *testing.T) {
 	if got := levels.Get(); got.Level != slog.LevelWarn || got.Parts["dispatcher"] != slog.LevelDebug {
 		t.Errorf("%+v is in force", got)
 	}
-	var again LogLevels
+	var again wire.LogLevels
 	if err := json.Unmarshal(b.call("GET", "/v1/log", "").Body.Bytes(), &again); err != nil || again.String() != l.String() {
 		t.Errorf("%s, then %s (%v)", l, again, err)
 	}

@@ -38,7 +38,7 @@ func (s *server) fault(w http.ResponseWriter, err error) web.Fault {
 	s.sign(w, p, err)
 	f := web.Fault{Status: p.Status, Title: p.Title, Code: p.Code, Detail: p.Detail, Hint: p.Hint, RequestID: p.RequestID}
 	for _, d := range p.Errors {
-		f.Errors = append(f.Errors, d.found())
+		f.Errors = append(f.Errors, foundIn(d))
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -19,8 +20,8 @@ func (s *server) queueRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-queues", Method: http.MethodGet, Path: "/v1/queues", Tags: []string{"site"}, Summary: "List the queues as they stand",
 		Description: "All of them, in the order of the site file.",
-	}, onceLoaded(s, func(ctx context.Context, _ *struct{}) (Page[dispatcher.QueueStanding], error) {
-		return Page[dispatcher.QueueStanding]{Items: list(asLead(ctx, s, askQueues, s.dispatcher.Queues))}, nil
+	}, onceLoaded(s, func(ctx context.Context, _ *struct{}) (wire.Page[dispatcher.QueueStanding], error) {
+		return wire.Page[dispatcher.QueueStanding]{Items: list(asLead(ctx, s, askQueues, s.dispatcher.Queues))}, nil
 	}))
 	route(s, huma.Operation{
 		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/queues/{name}", Tags: []string{"site"}, Summary: "Show a queue",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -25,8 +26,8 @@ type reportInput struct {
 func (s *server) reportRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-reports", Method: http.MethodGet, Path: "/v1/reports", Tags: []string{"site"}, Summary: "List the reports that have a name",
-	}, func(context.Context, *struct{}) (Page[report.Report], error) {
-		return Page[report.Report]{Items: report.List()}, nil
+	}, func(context.Context, *struct{}) (wire.Page[report.Report], error) {
+		return wire.Page[report.Report]{Items: report.List()}, nil
 	})
 	route(s, huma.Operation{
 		OperationID: "report", Method: http.MethodGet, Path: "/v1/reports/{name}", Tags: []string{"site"}, Summary: "Answer a report",

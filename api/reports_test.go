@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/report"
 )
 
 func TestReports(t *testing.T) {
 	b := newBench(t)
-	var page Page[report.Report]
+	var page wire.Page[report.Report]
 	if err := json.Unmarshal(b.call("GET", "/v1/reports", "").Body.Bytes(), &page); err != nil || len(page.Items) != len(report.List()) {
 		t.Errorf("%d reports, %v", len(page.Items), err)
 	}

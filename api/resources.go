@@ -8,30 +8,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
-
-// ResourceCapacity is how many units of a resource there are.
-type ResourceCapacity struct {
-	Name         string `json:"name" doc:"With a key for one key of a keyed family, as table:orders; without for all."`
-	Queue        string `json:"queue,omitempty" doc:"Of a resource per queue; absent = all queues for which nothing else is set."`
-	Capacity     int64  `json:"capacity" doc:"Units in force."`
-	FileCapacity int64  `json:"file_capacity" doc:"What the site file says."`
-	Set          bool   `json:"set" doc:"Another capacity than the file's is in force until it is reset, even if it is the same number."`
-}
-
-// CapacityRequest sets a capacity beside the site file.
-type CapacityRequest struct {
-	Capacity int64 `json:"capacity" minimum:"0" maximum:"1000000000" doc:"Units that may be held at once. Nobody who holds some loses them."`
-}
-
-// ExternalRequest is what the server of a resource says.
-type ExternalRequest struct {
-	Total int64 `json:"total" minimum:"0" maximum:"1000000000" doc:"Units that there are, for everybody."`
-	Used  int64 `json:"used" minimum:"0" maximum:"1000000000" doc:"Units that are in use by anybody, ours too as the server sees them."`
-}
 
 type resourceInput struct {
 	Name string `path:"name" doc:"Name of the resource; of a keyed family with or without a key."`
@@ -46,13 +27,13 @@ type capacityInput struct {
 	Name  string `path:"name" doc:"Name of the resource; of a keyed family with or without a key."`
 	Queue string `query:"queue" doc:"Of a resource per queue: one queue; absent = all."`
 	By    string `query:"by" maxLength:"200" doc:"Who sets it; kept with it. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
-	Body  CapacityRequest
+	Body  wire.CapacityRequest
 }
 
 type externalInput struct {
 	Name  string `path:"name" doc:"Name of the resource; of a keyed family with its key."`
 	Queue string `query:"queue" doc:"Of a resource per queue: which one."`
-	Body  ExternalRequest
+	Body  wire.ExternalRequest
 }
 
 func (s *server) resourceRoutes() {
@@ -60,27 +41,27 @@ func (s *server) resourceRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-resources", Method: http.MethodGet, Path: "/v1/resources", Tags: tags, Summary: "List the resources as they stand",
 		Description: "All of them, in the order of the site file: one of each, of a resource per queue one a queue, of a keyed family one for each key that is in use.",
-	}, func(ctx context.Context, _ *struct{}) (Page[dispatcher.ResourceStanding], error) {
+	}, func(ctx context.Context, _ *struct{}) (wire.Page[dispatcher.ResourceStanding], error) {
 		return s.resourceParts(ctx, "")
 	})
 	route(s, huma.Operation{
 		OperationID: "get-resource", Method: http.MethodGet, Path: "/v1/resources/{name}", Tags: tags, Summary: "Show who holds units of a resource, who waits, and why",
 		Description: "Its parts: one, of a resource per queue one a queue, of a keyed family (without a key in the name) one for each key that is in use. " +
 			"Each with the sharing IDs that hold or want units, and the allowance of each.",
-	}, func(ctx context.Context, in *resourceInput) (Page[dispatcher.ResourceStanding], error) {
+	}, func(ctx context.Context, in *resourceInput) (wire.Page[dispatcher.ResourceStanding], error) {
 		return s.resourceParts(ctx, in.Name)
 	})
 	route(s, huma.Operation{
 		OperationID: "set-resource-capacity", Method: http.MethodPut, Path: "/v1/resources/{name}/capacity", Tags: tags, Summary: "Set how many units of a resource there are",
 		Description: "At once and in every daemon. It goes before the site file's figure, whatever is applied, until it is reset. " +
 			"Below what is held nothing is taken away: no unit is granted until enough have come back.",
-	}, func(ctx context.Context, in *capacityInput) (ResourceCapacity, error) {
+	}, func(ctx context.Context, in *capacityInput) (wire.ResourceCapacity, error) {
 		return s.setCapacity(ctx, site.SetCapacity{Resource: in.Name, Queue: in.Queue, Capacity: &in.Body.Capacity, By: by(in.By)})
 	})
 	route(s, huma.Operation{
 		OperationID: "reset-resource-capacity", Method: http.MethodDelete, Path: "/v1/resources/{name}/capacity", Tags: tags, Summary: "Go back to the capacity of the site file",
 		Description: "Without a queue for all queues, without a key for all keys.",
-	}, func(ctx context.Context, in *partInput) (ResourceCapacity, error) {
+	}, func(ctx context.Context, in *partInput) (wire.ResourceCapacity, error) {
 		return s.setCapacity(ctx, site.SetCapacity{Resource: in.Name, Queue: in.Queue, By: by("")})
 	})
 	route(s, huma.Operation{
@@ -90,35 +71,35 @@ func (s *server) resourceRoutes() {
 	}, s.reportExternal)
 }
 
-func (s *server) resourceParts(ctx context.Context, name string) (Page[dispatcher.ResourceStanding], error) {
+func (s *server) resourceParts(ctx context.Context, name string) (wire.Page[dispatcher.ResourceStanding], error) {
 	parts, err := s.dispatcher.Resources(ctx, name)
 	if err != nil {
-		return Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, err)
+		return wire.Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, err)
 	}
-	return Page[dispatcher.ResourceStanding]{Items: list(parts)}, nil
+	return wire.Page[dispatcher.ResourceStanding]{Items: list(parts)}, nil
 }
 
-func (s *server) setCapacity(ctx context.Context, c site.SetCapacity) (ResourceCapacity, error) {
+func (s *server) setCapacity(ctx context.Context, c site.SetCapacity) (wire.ResourceCapacity, error) {
 	if err := s.Site.SetResourceCapacity(ctx, c); err != nil {
-		return ResourceCapacity{}, s.withResources(ctx, s.withQueues(err))
+		return wire.ResourceCapacity{}, s.withResources(ctx, s.withQueues(err))
 	}
 	st, err := s.Site.Load(ctx)
 	if err != nil {
-		return ResourceCapacity{}, err
+		return wire.ResourceCapacity{}, err
 	}
 	name, key := shares.CutResource(c.Resource)
 	i := slices.IndexFunc(st.Resources, func(r shares.Resource) bool { return r.Name == name })
 	if i < 0 { // it went this moment
-		return ResourceCapacity{}, s.withResources(ctx, fmt.Errorf("%w: %q", site.ErrUnknownResource, name))
+		return wire.ResourceCapacity{}, s.withResources(ctx, fmt.Errorf("%w: %q", site.ErrUnknownResource, name))
 	}
 	r := st.Resources[i]
-	return ResourceCapacity{Name: c.Resource, Queue: c.Queue, Capacity: r.CapacityAt(key, c.Queue), FileCapacity: r.Capacity,
+	return wire.ResourceCapacity{Name: c.Resource, Queue: c.Queue, Capacity: r.CapacityAt(key, c.Queue), FileCapacity: r.Capacity,
 		Set: c.Capacity != nil}, nil
 }
 
-func (s *server) reportExternal(ctx context.Context, in *externalInput) (Page[dispatcher.ResourceStanding], error) {
+func (s *server) reportExternal(ctx context.Context, in *externalInput) (wire.Page[dispatcher.ResourceStanding], error) {
 	if err := s.dispatcher.ReportExternal(ctx, in.Name, in.Queue, in.Body.Total, in.Body.Used); err != nil {
-		return Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, s.withQueues(inQuery(err)))
+		return wire.Page[dispatcher.ResourceStanding]{}, s.withResources(ctx, s.withQueues(inQuery(err)))
 	}
 	return s.resourceParts(ctx, in.Name)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -73,10 +74,10 @@ func (s *server) siteRoutes() {
 	}, s.rollbackSite)
 }
 
-func (s *server) siteVersions(ctx context.Context, in *Cursor) (Page[site.Head], error) {
+func (s *server) siteVersions(ctx context.Context, in *Cursor) (wire.Page[site.Head], error) {
 	before, err := in.afterID()
 	if err != nil {
-		return Page[site.Head]{}, err
+		return wire.Page[site.Head]{}, err
 	}
 	versions, err := s.Site.History(ctx, before, in.Limit)
 	return page(versions, in.Limit, func(h site.Head) int64 { return h.Version }), err

@@ -4,48 +4,19 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/shares"
 )
-
-// Status is how the site stands, seen from one daemon.
-type Status struct {
-	Build     string       `json:"build" doc:"Version of the daemon."`
-	StartedAt time.Time    `json:"started_at"`
-	Ready     bool         `json:"ready" doc:"As /readyz."`
-	Reason    string       `json:"reason,omitempty" doc:"Why it is not ready."`
-	Site      int64        `json:"site_version" doc:"0 = no site file was applied yet."`
-	Pools     []PoolStatus `json:"pools"`
-	Queues    QueueCount   `json:"queues"`
-	ReadyJobs int64        `json:"ready_jobs"`
-	HeldJobs  int64        `json:"held_jobs" doc:"Jobs that are leased."`
-	Waiting   int          `json:"waiting_pulls" doc:"Pulls that wait at this daemon."`
-}
-
-// PoolStatus is a pool in one line.
-type PoolStatus struct {
-	Pool     string  `json:"pool"`
-	Capacity float64 `json:"capacity" doc:"Units of the online queues; -1 = unlimited."`
-	Held     float64 `json:"held"`
-}
-
-// QueueCount counts queues by state.
-type QueueCount struct {
-	Online  int `json:"online"`
-	Drain   int `json:"drain"`
-	Offline int `json:"offline"`
-	Test    int `json:"test"`
-}
 
 func (s *server) statusRoutes() {
 	route(s, huma.Operation{
 		OperationID: "get-status", Method: http.MethodGet, Path: "/v1/status", Tags: []string{"daemon"}, Summary: "Show how the site stands",
 	}, s.status)
-	health := reflect.TypeFor[Health]()
+	health := reflect.TypeFor[wire.Health]()
 	s.add(huma.Operation{
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz", Tags: []string{"daemon"}, Summary: "The process answers",
 		Security: []map[string][]string{},
@@ -56,8 +27,8 @@ func (s *server) statusRoutes() {
 	}, nil, health)
 }
 
-func (s *server) status(ctx context.Context, _ *struct{}) (Status, error) {
-	st := Status{Build: s.Build, StartedAt: s.began, Ready: true, Pools: []PoolStatus{}}
+func (s *server) status(ctx context.Context, _ *struct{}) (wire.Status, error) {
+	st := wire.Status{Build: s.Build, StartedAt: s.began, Ready: true, Pools: []wire.PoolStatus{}}
 	if s.Ready != nil {
 		if err := s.Ready(ctx); err != nil {
 			st.Ready, st.Reason = false, err.Error()
@@ -66,7 +37,7 @@ func (s *server) status(ctx context.Context, _ *struct{}) (Status, error) {
 	standing := s.dispatcher.Standing()
 	st.Site = standing.Version
 	for _, p := range standing.Pools {
-		st.Pools = append(st.Pools, PoolStatus{Pool: p.Pool, Capacity: p.Capacity, Held: p.Held})
+		st.Pools = append(st.Pools, wire.PoolStatus{Pool: p.Pool, Capacity: p.Capacity, Held: p.Held})
 	}
 	st.ReadyJobs, st.HeldJobs = liveJobs(standing)
 	by := map[shares.QueueState]*int{shares.Online: &st.Queues.Online, shares.Drain: &st.Queues.Drain, shares.Offline: &st.Queues.Offline, shares.Test: &st.Queues.Test}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -20,22 +21,22 @@ func (s *server) stockRoutes() {
 	route(s, huma.Operation{
 		OperationID: "stock", Method: http.MethodGet, Path: "/v1/stock", Tags: []string{"site"}, Summary: "Show how well shares are supplied with ready jobs",
 		Description: "Of every leaf: its ready jobs by the set of queues that may run them, and the queues that have none of it, with the reason.",
-	}, onceLoaded(s, func(_ context.Context, in *stockInput) (Page[dispatcher.ShareStock], error) {
+	}, onceLoaded(s, func(_ context.Context, in *stockInput) (wire.Page[dispatcher.ShareStock], error) {
 		all, err := s.stock(in)
-		return Page[dispatcher.ShareStock]{Items: list(all)}, err
+		return wire.Page[dispatcher.ShareStock]{Items: list(all)}, err
 	}))
 	route(s, huma.Operation{
 		OperationID: "task-queues", Method: http.MethodGet, Path: "/v1/tasks/{id}/queues", Tags: []string{"tasks"}, Summary: "Show where the jobs of a task may run",
 		Description: "Of each kind of jobs that it has or will have: every queue, and the filter that excludes it. Nothing when the task is over.",
-	}, func(ctx context.Context, in *byID) (Page[dispatcher.KindQueues], error) {
+	}, func(ctx context.Context, in *byID) (wire.Page[dispatcher.KindQueues], error) {
 		if _, err := s.Tasks.Task(ctx, in.ID); err != nil {
-			return Page[dispatcher.KindQueues]{}, err
+			return wire.Page[dispatcher.KindQueues]{}, err
 		}
 		if all, ok := askLead[[]dispatcher.KindQueues](ctx, s, askFits, in.ID); ok {
-			return Page[dispatcher.KindQueues]{Items: list(all)}, nil
+			return wire.Page[dispatcher.KindQueues]{Items: list(all)}, nil
 		}
 		all, err := s.dispatcher.TaskQueues(ctx, in.ID)
-		return Page[dispatcher.KindQueues]{Items: list(all)}, err
+		return wire.Page[dispatcher.KindQueues]{Items: list(all)}, err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
@@ -22,7 +23,7 @@ func (f *fakeDispatcher) TaskQueues(_ context.Context, _ int64) ([]dispatcher.Ki
 func TestStock(t *testing.T) {
 	b := newBench(t)
 	w := b.call("GET", "/v1/stock?share=A", "")
-	var page Page[dispatcher.ShareStock]
+	var page wire.Page[dispatcher.ShareStock]
 	if err := json.Unmarshal(w.Body.Bytes(), &page); w.Code != 200 || err != nil || len(page.Items) != 1 || page.Items[0].Share != "A" || page.Items[0].Sets[0].Ready != 3 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -30,7 +31,7 @@ func TestStock(t *testing.T) {
 		t.Error(p)
 	}
 	w = b.call("GET", "/v1/tasks/3/queues", "")
-	var kinds Page[dispatcher.KindQueues]
+	var kinds wire.Page[dispatcher.KindQueues]
 	if err := json.Unmarshal(w.Body.Bytes(), &kinds); w.Code != 200 || err != nil || len(kinds.Items) != 1 || !kinds.Items[0].Queues[0].Runs {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

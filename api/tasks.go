@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -91,16 +92,16 @@ func (s *server) taskRoutes() {
 	s.describeInputs()
 }
 
-func (s *server) listTasks(ctx context.Context, in *tasksInput) (Page[generator.Task], error) {
+func (s *server) listTasks(ctx context.Context, in *tasksInput) (wire.Page[generator.Task], error) {
 	newest := in.Order == "newest"
 	after, err := in.cursor(newest)
 	if err != nil {
-		return Page[generator.Task]{}, err
+		return wire.Page[generator.Task]{}, err
 	}
 	tasks, next, err := s.Tasks.Tasks(ctx, generator.Filter{
 		User: in.User, State: in.State, Share: in.Share, Label: in.Label, Newest: newest, After: after, Limit: in.Limit,
 	})
-	p := Page[generator.Task]{Items: list(tasks)}
+	p := wire.Page[generator.Task]{Items: list(tasks)}
 	if next != 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}

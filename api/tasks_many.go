@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -52,7 +53,7 @@ type ManySubmitted struct {
 // OneSubmitted is a task that is there, or the problem that it has.
 type OneSubmitted struct {
 	Task    *generator.Task `json:"task,omitempty"`
-	Problem *Problem        `json:"problem,omitempty"`
+	Problem *wire.Problem   `json:"problem,omitempty"`
 }
 
 type manyInput struct {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -48,7 +49,7 @@ func TestRequestsOverTheirTime(t *testing.T) {
 			}
 			text, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
-			if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Content-Type") != problemType {
+			if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Content-Type") != wire.ProblemType {
 				t.Errorf("%s %s: %s %v %s", server, path, resp.Status, resp.Header, text)
 			}
 			if resp.Close != (server == "own") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -32,10 +33,10 @@ type auditInput struct {
 }
 
 // audit is GET /v1/audit.
-func (s *server) audit(ctx context.Context, in *auditInput) (Page[access.Audited], error) {
+func (s *server) audit(ctx context.Context, in *auditInput) (wire.Page[access.Audited], error) {
 	before, err := Cursor{After: in.After}.afterID()
 	if err != nil {
-		return Page[access.Audited]{}, err
+		return wire.Page[access.Audited]{}, err
 	}
 	all, err := s.Access.Audit(ctx, access.AuditFilter{Who: in.Who, What: in.What, Object: in.Object, Since: in.Since, Before: before, Limit: in.Limit})
 	return page(all, in.Limit, func(a access.Audited) int64 { return a.ID }), err
@@ -50,9 +51,9 @@ func (s *server) tokenRoutes() {
 	route(s, huma.Operation{
 		OperationID: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Tags: tags, Summary: "List tokens",
 		Description: "By name. The tokens themselves are kept nowhere.",
-	}, func(ctx context.Context, in *tokensInput) (Page[access.Token], error) {
+	}, func(ctx context.Context, in *tokensInput) (wire.Page[access.Token], error) {
 		all, err := s.Access.List(ctx, in.All)
-		return Page[access.Token]{Items: list(all)}, err
+		return wire.Page[access.Token]{Items: list(all)}, err
 	})
 	route(s, huma.Operation{
 		OperationID: "create-token", Method: http.MethodPost, Path: "/v1/tokens", Tags: tags, Summary: "Make a token", DefaultStatus: http.StatusCreated,

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // A key given twice is refused with its name and its place, however it is written; the same key in two objects is not twice.
@@ -18,7 +20,7 @@ func TestKeysOnlyOnce(t *testing.T) {
 		`[[],{},{"a":[{"b":1},{"b":1}]},{"a":1},"a","a"]`:  "",
 		`"a"`: "", `{}`: "", `null`: "", `1e400`: "expected a number",
 	} {
-		var p *Problem
+		var p *wire.Problem
 		said := ""
 		if errors.As(checkJSON(nil, anything, []byte(text)), &p) && len(p.Errors) == 1 {
 			said = p.Errors[0].Message

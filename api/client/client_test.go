@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // daemon answers with what the test says, and counts.
@@ -42,7 +44,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-func refuse(w http.ResponseWriter, p Problem) {
+func refuse(w http.ResponseWriter, p wire.Problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p)
@@ -58,30 +60,30 @@ func TestNewChecksTheURL(t *testing.T) {
 
 func TestPull(t *testing.T) {
 	c, _ := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-		var req PullRequest
+		var req wire.PullRequest
 		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || r.URL.Path != "/v1/pulls" || r.Header.Get("Authorization") != "Bearer secret" {
 			t.Errorf("%v %s %v", err, r.URL, r.Header)
 		}
 		switch req.Queue {
 		case "full":
-			answer(w, 200, PullReply{Leases: []Lease{{Lease: "L", Job: 7}}})
+			answer(w, 200, wire.PullReply{Leases: []wire.Lease{{Lease: "L", Job: 7}}})
 		case "empty":
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(204)
 		default:
-			refuse(w, Problem{Title: "No queue", Status: 404, Code: "unknown_queue", Hint: "the site has CERN"})
+			refuse(w, wire.Problem{Title: "No queue", Status: 404, Code: "unknown_queue", Hint: "the site has CERN"})
 		}
 	})
-	got, err := c.Pull(t.Context(), PullRequest{Queue: "full", Pilot: "p"})
+	got, err := c.Pull(t.Context(), wire.PullRequest{Queue: "full", Pilot: "p"})
 	if err != nil || got.Leases[0].Job != 7 {
 		t.Error(got, err)
 	}
-	_, err = c.Pull(t.Context(), PullRequest{Queue: "empty", Pilot: "p"})
+	_, err = c.Pull(t.Context(), wire.PullRequest{Queue: "empty", Pilot: "p"})
 	if !errors.Is(err, ErrNoJobs) || RetryAfter(err) != 7*time.Second || IsUnavailable(err) {
 		t.Error(err, RetryAfter(err))
 	}
-	_, err = c.Pull(t.Context(), PullRequest{Queue: "odd", Pilot: "p"})
-	var p *Problem
+	_, err = c.Pull(t.Context(), wire.PullRequest{Queue: "odd", Pilot: "p"})
+	var p *wire.Problem
 	if !errors.As(err, &p) || p.Code != "unknown_queue" || !IsNotFound(err) || !IsCode(err, "unknown_queue") || !strings.Contains(err.Error(), "CERN") {
 		t.Error(err)
 	}
@@ -94,24 +96,30 @@ func TestRepeats(t *testing.T) {
 		call   func(*Client) error
 		repeat bool
 	}{
-		{"read", func(c *Client) error { _, err := c.Job(context.Background(), 1); return err }, true},
+		{"read", func(c *Client) error { _, err := c.Jobs().Get(context.Background(), 1); return err }, true},
 		{"pull with a request id", func(c *Client) error {
-			_, err := c.Pull(context.Background(), PullRequest{RequestID: "r"})
+			_, err := c.Pull(context.Background(), wire.PullRequest{RequestID: "r"})
 			return err
 		}, true},
-		{"pull without", func(c *Client) error { _, err := c.Pull(context.Background(), PullRequest{}); return err }, false},
-		{"renew", func(c *Client) error { _, err := c.Renew(context.Background(), RenewRequest{}); return err }, true},
-		{"finish", func(c *Client) error { _, err := c.Finish(context.Background(), FinishRequest{}); return err }, true},
-		{"submit", func(c *Client) error { _, err := c.Submit(context.Background(), TaskSpec{}, ""); return err }, true},
-		{"prioritise", func(c *Client) error { _, err := c.Prioritise(context.Background(), 1, 9); return err }, true},
+		{"pull without", func(c *Client) error { _, err := c.Pull(context.Background(), wire.PullRequest{}); return err }, false},
+		{"renew", func(c *Client) error { _, err := c.Renew(context.Background(), wire.RenewRequest{}); return err }, true},
+		{"finish", func(c *Client) error { _, err := c.Finish(context.Background(), wire.FinishRequest{}); return err }, true},
+		{"submit", func(c *Client) error {
+			_, err := c.Tasks().Submit(context.Background(), wire.TaskSpec{}, "")
+			return err
+		}, true},
+		{"prioritise", func(c *Client) error { _, err := c.Tasks().Prioritise(context.Background(), 1, 9); return err }, true},
 		{"create claim", func(c *Client) error {
-			_, err := c.CreateClaim(context.Background(), OutsideClaim{Name: "disk"})
+			_, err := c.Claims().Create(context.Background(), wire.OutsideClaim{Name: "disk"})
 			return err
 		}, true},
-		{"delete claim", func(c *Client) error { _, err := c.DeleteClaim(context.Background(), "disk", true); return err }, false},
-		{"scale", func(c *Client) error { _, err := c.Scale(context.Background(), 1, Scaling{}); return err }, true},
-		{"retry", func(c *Client) error { _, err := c.Retry(context.Background(), 1); return err }, false},
-		{"rollback", func(c *Client) error { _, err := c.Rollback(context.Background(), 1, ApplyOptions{}); return err }, false},
+		{"delete claim", func(c *Client) error { _, err := c.Claims().Delete(context.Background(), "disk", true); return err }, false},
+		{"scale", func(c *Client) error { _, err := c.Tasks().Scale(context.Background(), 1, wire.Scaling{}); return err }, true},
+		{"retry", func(c *Client) error { _, err := c.Tasks().Retry(context.Background(), 1, nil); return err }, false},
+		{"rollback", func(c *Client) error {
+			_, err := c.Site().Rollback(context.Background(), 1, ApplyOptions{})
+			return err
+		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var keys []string
@@ -119,7 +127,7 @@ func TestRepeats(t *testing.T) {
 			cl, calls := daemon(t, func(w http.ResponseWriter, r *http.Request) {
 				keys = append(keys, r.Header.Get("Idempotency-Key"))
 				if n++; n == 1 {
-					refuse(w, Problem{Title: "Database away", Status: 503, Code: "database_unavailable"})
+					refuse(w, wire.Problem{Title: "Database away", Status: 503, Code: "database_unavailable"})
 					return
 				}
 				answer(w, 200, map[string]any{})
@@ -144,7 +152,7 @@ func TestPatienceEnds(t *testing.T) {
 		http.Error(w, "<html>bad gateway", http.StatusBadGateway)
 	})
 	began := time.Now()
-	_, err := c.Job(t.Context(), 1)
+	_, err := c.Jobs().Get(t.Context(), 1)
 	if !IsUnavailable(err) || RetryAfter(err) != time.Minute || calls.Load() != 1 || time.Since(began) > 4*time.Second {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
@@ -155,12 +163,12 @@ func TestPatienceEnds(t *testing.T) {
 
 func TestContextEndsTheWait(t *testing.T) {
 	c, _ := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, Problem{Title: "x", Status: 503, Code: "stopping", RetryAfterS: 4})
+		refuse(w, wire.Problem{Title: "x", Status: 503, Code: "stopping", RetryAfterS: 4})
 	}, func(c *Config) { c.Patience = time.Hour })
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if _, err := c.Job(ctx, 1); err == nil || time.Since(began) > 3*time.Second {
+	if _, err := c.Jobs().Get(ctx, 1); err == nil || time.Since(began) > 3*time.Second {
 		t.Error(err, time.Since(began))
 	}
 }
@@ -176,14 +184,14 @@ func TestUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Retry(t.Context(), 1)
+	_, err = c.Tasks().Retry(t.Context(), 1, nil)
 	var away *Unreachable
 	if !errors.As(err, &away) || !IsUnavailable(err) || !neverSent(err) || !strings.Contains(err.Error(), url) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Job(ctx, 1); !errors.Is(err, context.Canceled) || IsUnavailable(err) {
+	if _, err := c.Jobs().Get(ctx, 1); !errors.Is(err, context.Canceled) || IsUnavailable(err) {
 		t.Error(err)
 	}
 }
@@ -195,12 +203,12 @@ func TestTimeouts(t *testing.T) {
 		case <-time.After(700 * time.Millisecond):
 		case <-r.Context().Done():
 		}
-		answer(w, 200, PullReply{Leases: []Lease{{Lease: "L"}}})
+		answer(w, 200, wire.PullReply{Leases: []wire.Lease{{Lease: "L"}}})
 	}, func(c *Config) { c.Timeout, c.Patience = 300*time.Millisecond, -1 })
-	if _, err := c.Job(t.Context(), 1); !IsUnavailable(err) {
+	if _, err := c.Jobs().Get(t.Context(), 1); !IsUnavailable(err) {
 		t.Error(err)
 	}
-	if _, err := c.Pull(t.Context(), PullRequest{WaitS: 2}); err != nil {
+	if _, err := c.Pull(t.Context(), wire.PullRequest{WaitS: 2}); err != nil {
 		t.Error(err)
 	}
 }
@@ -208,10 +216,10 @@ func TestTimeouts(t *testing.T) {
 func TestAllPages(t *testing.T) {
 	c, calls := daemon(t, func(w http.ResponseWriter, r *http.Request) {
 		next := map[string]string{"": "2", "2": "4", "4": ""}[r.URL.Query().Get("after")]
-		answer(w, 200, Page[Job]{Items: []Job{{ID: 1}, {ID: 2}}, Next: next})
+		answer(w, 200, wire.Page[wire.JobRow]{Items: []wire.JobRow{{ID: 1}, {ID: 2}}, Next: next})
 	})
 	n := 0
-	for job, err := range c.AllJobs(t.Context(), JobFilter{Task: 3}) {
+	for job, err := range c.Jobs().All(t.Context(), JobFilter{Task: 3}) {
 		if err != nil || job.ID == 0 {
 			t.Fatal(err)
 		}
@@ -220,7 +228,7 @@ func TestAllPages(t *testing.T) {
 	if n != 6 || calls.Load() != 3 {
 		t.Errorf("%d jobs in %d calls", n, calls.Load())
 	}
-	for range c.AllJobs(t.Context(), JobFilter{}) {
+	for range c.Jobs().All(t.Context(), JobFilter{}) {
 		break
 	}
 	if calls.Load() != 4 {
@@ -235,9 +243,9 @@ func TestApplyParameters(t *testing.T) {
 		if want := "PUT /v1/site?by=me&dry_run=true&file=s.yml&move=A%2Fx%3DB&move=C%3DD&note=why text/yaml shares:"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		answer(w, 200, Applied{Version: 4})
+		answer(w, 200, wire.Applied{Version: 4})
 	})
-	got, err := c.Apply(t.Context(), []byte("shares:"), ApplyOptions{File: "s.yml", DryRun: true, Note: "why", By: "me", Moves: map[string]string{"C": "D", "A/x": "B"}})
+	got, err := c.Site().Apply(t.Context(), []byte("shares:"), ApplyOptions{File: "s.yml", DryRun: true, Note: "why", By: "me", Moves: map[string]string{"C": "D", "A/x": "B"}})
 	if err != nil || got.Version != 4 {
 		t.Error(got, err)
 	}

@@ -1,13 +1,14 @@
-// Package client is the typed Go client of the daemon's HTTP API; the CLI and the reference pilot use it.
+// Package client is the typed Go client of the daemon's HTTP API; the command line and the pilot use it.
 //
 //	c, err := client.New(client.Config{URL: "http://127.0.0.1:8470"})
-//	reply, err := c.Pull(ctx, client.PullRequest{Queue: "CERN", Pilot: "p1", RequestID: "1", WaitS: 30})
+//	reply, err := c.Pull(ctx, wire.PullRequest{Queue: "CERN", Pilot: "p1", RequestID: "1", WaitS: 30})
 //	switch {
 //	case errors.Is(err, client.ErrNoJobs): // a 204; client.RetryAfter(err) says when to come back
 //	case client.IsUnavailable(err):        // nobody answers, or the daemon cannot serve now: keep trying
 //	}
 //
-// The shapes are the daemon's own types; there is no second definition.
+// A Client pulls, renews and finishes; other calls are in groups: c.Tasks(), Jobs(), Shares(), Queues(), Site(), Resources(),
+// Claims(), Tokens(), Reports() and Daemon(). The shapes are those of api/wire. Neither package imports anything of the server.
 //
 // # What is promised
 //

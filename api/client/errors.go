@@ -11,18 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/api"
-	"github.com/divvyhq/divvy/dispatcher"
-)
-
-// Problem is an answer that is an error. Code is its stable name.
-type (
-	Problem = api.Problem
-	Detail  = api.Detail
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // ErrNoJobs is what errors.Is finds in the error of a pull that got none.
-var ErrNoJobs = dispatcher.ErrNoJobs
+var ErrNoJobs = errors.New("no job for this slot")
 
 // NoJobs is the error of a pull that got no job.
 type NoJobs struct {
@@ -74,7 +67,7 @@ func IsNotFound(err error) bool { return status(err) == http.StatusNotFound }
 
 // IsCode is true when the daemon answered an error of that code.
 func IsCode(err error, code string) bool {
-	var p *Problem
+	var p *wire.Problem
 	return errors.As(err, &p) && p.Code == code
 }
 
@@ -88,7 +81,7 @@ func RetryAfter(err error) time.Duration {
 }
 
 func status(err error) int {
-	var p *Problem
+	var p *wire.Problem
 	if errors.As(err, &p) {
 		return p.Status
 	}
@@ -107,9 +100,9 @@ const foreign = "http_"
 // problemOf reads an error answer. What is between us and the daemon may answer something else than a problem.
 func problemOf(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	p := &Problem{}
+	p := &wire.Problem{}
 	if !strings.Contains(resp.Header.Get("Content-Type"), "json") || json.Unmarshal(text, p) != nil || p.Title == "" {
-		p = &Problem{Title: resp.Status, Code: foreign + strconv.Itoa(resp.StatusCode), Detail: firstLine(text)}
+		p = &wire.Problem{Title: resp.Status, Code: foreign + strconv.Itoa(resp.StatusCode), Detail: firstLine(text)}
 	}
 	p.Status = resp.StatusCode
 	if p.RetryAfterS == 0 {

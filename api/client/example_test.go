@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // A pilot asks for jobs and tells apart the three kinds of "no".
@@ -23,7 +24,7 @@ func ExampleClient_Pull() {
 		return
 	}
 	defer c.Close()
-	reply, err := c.Pull(context.Background(), client.PullRequest{Queue: "CERN", Pilot: "p1", Max: 4, WaitS: 30, RequestID: "1"})
+	reply, err := c.Pull(context.Background(), wire.PullRequest{Queue: "CERN", Pilot: "p1", Max: 4, WaitS: 30, RequestID: "1"})
 	switch {
 	case errors.Is(err, client.ErrNoJobs):
 		fmt.Println("no job; again in", client.RetryAfter(err))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/divvyhq/divvy/api"
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // A chunk of inputs is one request: what is in memory, and what a broken connection costs.
@@ -21,18 +21,15 @@ const (
 	chunkBytes = 4 << 20
 )
 
-// Stored is how far the inputs of a task came.
-type Stored = api.Stored
-
 // SendInputs stores the inputs of a submitting task: NDJSON, one JSON string a line, that go on after the first
 // offset ones. It returns how many are stored; after an error, go on from there. progress, which may be nil,
 // hears of each chunk.
-func (c *Client) SendInputs(ctx context.Context, task, offset int64, ndjson io.Reader, progress func(stored int64)) (int64, error) {
+func (t Tasks) SendInputs(ctx context.Context, task, offset int64, ndjson io.Reader, progress func(stored int64)) (int64, error) {
 	lines := bufio.NewReaderSize(ndjson, 64<<10)
 	for {
 		chunk, n, err := readChunk(lines)
 		if n > 0 {
-			next, sendErr := c.sendChunk(ctx, task, offset, chunk, n)
+			next, sendErr := t.sendChunk(ctx, task, offset, chunk, n)
 			if sendErr != nil {
 				return max(next, offset), sendErr
 			}
@@ -50,36 +47,54 @@ func (c *Client) SendInputs(ctx context.Context, task, offset int64, ndjson io.R
 	}
 }
 
-// SendNames is SendFile for a file of names, one a line.
-func (c *Client) SendNames(ctx context.Context, task int64, names io.Reader, progress func(stored int64)) (int64, error) {
-	return c.SendFile(ctx, task, InputsFile{names, spec.NamesFormat}, progress)
+// SendNames is SendFile for a file of names, one a line; empty lines are passed over.
+func (t Tasks) SendNames(ctx context.Context, task int64, names io.Reader, progress func(stored int64)) (int64, error) {
+	return t.SendFile(ctx, task, func(dst io.Writer, skip int64) error { return encodeNames(dst, names, skip) }, progress)
 }
 
-// InputsFile is a file of inputs in one of the formats that an inputs_file may have.
-type InputsFile struct {
-	io.Reader
-	Format spec.InputsFormat
+// encodeNames writes names as NDJSON, without the first of them.
+func encodeNames(dst io.Writer, names io.Reader, skip int64) error {
+	scan, out := bufio.NewScanner(names), json.NewEncoder(dst)
+	out.SetEscapeHTML(false)
+	for scan.Scan() {
+		name := bytes.TrimRight(scan.Bytes(), "\r")
+		if len(name) == 0 {
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if err := out.Encode(string(name)); err != nil {
+			return err
+		}
+	}
+	return scan.Err()
 }
 
-// SendFile is SendInputs for a file of inputs; empty lines are passed over. It asks the daemon how far an earlier call came
-// and goes on from there.
-func (c *Client) SendFile(ctx context.Context, task int64, file InputsFile, progress func(stored int64)) (int64, error) {
-	stored, err := c.StoredInputs(ctx, task)
+// SendFile is SendInputs for what an encoder writes: NDJSON without the first skip inputs. It asks the daemon how far an earlier
+// call came and goes on from there.
+func (t Tasks) SendFile(ctx context.Context, task int64, encode func(dst io.Writer, skip int64) error, progress func(stored int64)) (int64, error) {
+	stored, err := t.StoredInputs(ctx, task)
 	if err != nil {
 		return 0, err
 	}
 	ndjson, feed := io.Pipe()
 	go func() {
-		_, err := spec.EncodeInputs(feed, file, file.Format, stored)
+		buffered := bufio.NewWriterSize(feed, 64<<10)
+		err := encode(buffered, stored)
+		if err == nil {
+			err = buffered.Flush()
+		}
 		feed.CloseWithError(err) // nil is io.EOF
 	}()
 	defer ndjson.Close() // ends the encoder when sending fails
-	return c.SendInputs(ctx, task, stored, ndjson, progress)
+	return t.SendInputs(ctx, task, stored, ndjson, progress)
 }
 
 // StoredInputs is how many inputs a submitting task has.
-func (c *Client) StoredInputs(ctx context.Context, task int64) (int64, error) {
-	next, err := c.put(ctx, task, 0, nil)
+func (t Tasks) StoredInputs(ctx context.Context, task int64) (int64, error) {
+	next, err := t.put(ctx, task, 0, nil)
 	if IsCode(err, codeOffset) {
 		return next, nil
 	}
@@ -90,10 +105,10 @@ const codeOffset = "wrong_offset"
 
 // sendChunk stores n lines at offset. When a request was carried out but its answer was lost, the repeat is refused
 // with an offset inside or behind the chunk: then the rest of the chunk is sent from there.
-func (c *Client) sendChunk(ctx context.Context, task, offset int64, chunk []byte, n int) (next int64, err error) {
+func (t Tasks) sendChunk(ctx context.Context, task, offset int64, chunk []byte, n int) (next int64, err error) {
 	end := offset + int64(n)
 	for {
-		next, err = c.put(ctx, task, offset, chunk)
+		next, err = t.put(ctx, task, offset, chunk)
 		if !IsCode(err, codeOffset) || next <= offset || next > end {
 			return next, err
 		}
@@ -105,12 +120,12 @@ func (c *Client) sendChunk(ctx context.Context, task, offset int64, chunk []byte
 }
 
 // put makes one request. With wrong_offset, next is the right one.
-func (c *Client) put(ctx context.Context, task, offset int64, chunk []byte) (next int64, err error) {
-	stored, err := get[Stored](ctx, c, call{
+func (t Tasks) put(ctx context.Context, task, offset int64, chunk []byte) (next int64, err error) {
+	stored, err := send[wire.Stored](ctx, t.c, call{
 		method: http.MethodPut, path: taskPath(task, "/inputs"), query: url.Values{"offset": {strconv.FormatInt(offset, 10)}},
 		body: chunk, kind: "application/x-ndjson", repeat: true,
 	})
-	var p *Problem
+	var p *wire.Problem
 	if errors.As(err, &p) && p.Next != nil {
 		return *p.Next, err
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // store is a daemon that keeps inputs as the generator does: only at the right offset.
@@ -35,7 +37,7 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 	if offset != len(s.names) {
 		next := int64(len(s.names))
-		refuse(w, Problem{Title: "Wrong offset", Status: 409, Code: "wrong_offset", Next: &next})
+		refuse(w, wire.Problem{Title: "Wrong offset", Status: 409, Code: "wrong_offset", Next: &next})
 		return
 	}
 	for lines := bufio.NewScanner(r.Body); lines.Scan(); {
@@ -48,7 +50,7 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // a part is stored, the answer is lost
 		}
 	}
-	answer(w, 200, Stored{Task: 3, Next: int64(len(s.names))})
+	answer(w, 200, wire.Stored{Task: 3, Next: int64(len(s.names))})
 }
 
 func names(n int) string {
@@ -80,7 +82,7 @@ func TestSendNames(t *testing.T) {
 	s := &store{}
 	c, _ := daemon(t, s.ServeHTTP)
 	var heard []int64
-	n, err := c.SendNames(t.Context(), 3, strings.NewReader(names(25_000)), func(stored int64) { heard = append(heard, stored) })
+	n, err := c.Tasks().SendNames(t.Context(), 3, strings.NewReader(names(25_000)), func(stored int64) { heard = append(heard, stored) })
 	if err != nil || n != 25_000 {
 		t.Fatal(n, err)
 	}
@@ -95,7 +97,7 @@ func TestSendNamesOverABadLine(t *testing.T) {
 	s := &store{}
 	s.spoil = func(n int, _ http.ResponseWriter) (before, after bool) { return n%4 == 2, n%4 == 3 }
 	c, _ := daemon(t, s.ServeHTTP, func(c *Config) { c.Patience = time.Minute })
-	n, err := c.SendNames(t.Context(), 3, strings.NewReader(names(25_000)), nil)
+	n, err := c.Tasks().SendNames(t.Context(), 3, strings.NewReader(names(25_000)), nil)
 	if err != nil || n != 25_000 {
 		t.Fatal(n, err)
 	}
@@ -107,14 +109,14 @@ func TestSendNamesResumes(t *testing.T) {
 	s := &store{}
 	s.spoil = func(n int, w http.ResponseWriter) (bool, bool) { return n > 2, false }
 	c, _ := daemon(t, s.ServeHTTP, func(c *Config) { c.Patience = -1 })
-	n, err := c.SendNames(t.Context(), 3, strings.NewReader(names(25_000)), nil)
+	n, err := c.Tasks().SendNames(t.Context(), 3, strings.NewReader(names(25_000)), nil)
 	if !IsUnavailable(err) || n != 10_000 {
 		t.Fatal(n, err)
 	}
 	s.mu.Lock()
 	s.spoil = nil
 	s.mu.Unlock()
-	if n, err = c.SendNames(t.Context(), 3, strings.NewReader(names(25_000)), nil); err != nil || n != 25_000 {
+	if n, err = c.Tasks().SendNames(t.Context(), 3, strings.NewReader(names(25_000)), nil); err != nil || n != 25_000 {
 		t.Fatal(n, err)
 	}
 	s.check(t, 25_000)
@@ -122,15 +124,15 @@ func TestSendNamesResumes(t *testing.T) {
 
 func TestSendNamesRefused(t *testing.T) {
 	c, calls := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, Problem{Title: "No task", Status: 404, Code: "no_task"})
+		refuse(w, wire.Problem{Title: "No task", Status: 404, Code: "no_task"})
 	})
-	if _, err := c.SendNames(t.Context(), 3, strings.NewReader("a\n"), nil); !IsNotFound(err) || calls.Load() != 1 {
+	if _, err := c.Tasks().SendNames(t.Context(), 3, strings.NewReader("a\n"), nil); !IsNotFound(err) || calls.Load() != 1 {
 		t.Error(err)
 	}
 	s := &store{}
 	c, _ = daemon(t, s.ServeHTTP)
 	broken := errors.New("disk")
-	if n, err := c.SendNames(t.Context(), 3, readerOf("a\nb\n", broken), nil); !errors.Is(err, broken) || n > 2 {
+	if n, err := c.Tasks().SendNames(t.Context(), 3, readerOf("a\nb\n", broken), nil); !errors.Is(err, broken) || n > 2 {
 		t.Error(n, err)
 	}
 }

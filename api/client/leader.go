@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // headerLeader is where the daemon is that decides, in answers of the others; headerID a daemon returns as it was sent.
@@ -57,7 +59,7 @@ func (l *leader) or(other string) (at string, life context.Context) {
 
 // failed hears how a call to a daemon went wrong, and leaves it if it is not there or is none of ours. Stranger: it did nothing.
 func (l *leader) failed(url string, err error) (stranger bool) {
-	var p *Problem
+	var p *wire.Problem
 	var away *Unreachable
 	switch {
 	case errors.As(err, &p):

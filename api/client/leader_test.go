@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // two are a daemon that names another one, and that one: what came to each.
@@ -33,13 +35,13 @@ func newTwo(t *testing.T, lead http.HandlerFunc, change ...func(*Config)) *two {
 	w.Client, _ = daemon(t, func(rw http.ResponseWriter, r *http.Request) {
 		w.came <- "follower " + r.URL.Path + " " + r.Header.Get("Authorization")
 		rw.Header().Set(headerLeader, w.leader.URL)
-		answer(rw, 200, RenewReply{})
+		answer(rw, 200, wire.RenewReply{})
 	}, change...)
 	return w
 }
 
 func (w *two) renew() (at string, err error) {
-	_, err = w.Renew(w.t.Context(), RenewRequest{Pilot: "p"})
+	_, err = w.Renew(w.t.Context(), wire.RenewRequest{Pilot: "p"})
 	return <-w.came, err
 }
 
@@ -68,7 +70,7 @@ func (w *two) goesTo(want string) {
 	w.settled()
 }
 
-func well(w http.ResponseWriter, _ *http.Request) { answer(w, 200, RenewReply{}) }
+func well(w http.ResponseWriter, _ *http.Request) { answer(w, 200, wire.RenewReply{}) }
 
 // Pilots' calls go to the daemon that an answer names once it has answered; other calls stay, and so do all of a client that is to stay.
 func TestLeader(t *testing.T) {
@@ -77,7 +79,7 @@ func TestLeader(t *testing.T) {
 	if at, err := w.renew(); at != "leader /v1/leases/renew Bearer secret" || err != nil {
 		t.Error(at, err)
 	}
-	if _, err := w.Status(t.Context()); err != nil || <-w.came != "follower /v1/status Bearer secret" {
+	if _, err := w.Daemon().Status(t.Context()); err != nil || <-w.came != "follower /v1/status Bearer secret" {
 		t.Error("a call that is not a pilot's went to the leader, or failed:", err)
 	}
 	stays := newTwo(t, well, func(c *Config) { c.Stay = true })
@@ -127,9 +129,9 @@ func TestLeaderIsOurs(t *testing.T) {
 // Calls go back when the leader refuses whom the other daemon knows, and stay where it says that it cannot serve now.
 func TestLeaderRefuses(t *testing.T) {
 	for _, c := range []struct {
-		problem Problem
+		problem wire.Problem
 		after   string
-	}{{Problem{Title: "t", Status: 401, Code: "unauthorized"}, "follower"}, {Problem{Status: 404}, "follower"}, {Problem{Title: "t", Status: 503, Code: "unavailable"}, "leader"}} {
+	}{{wire.Problem{Title: "t", Status: 401, Code: "unauthorized"}, "follower"}, {wire.Problem{Status: 404}, "follower"}, {wire.Problem{Title: "t", Status: 503, Code: "unavailable"}, "leader"}} {
 		w := newTwo(t, func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/healthz" {
 				well(rw, r)
@@ -161,7 +163,7 @@ func TestLeaderStandsStill(t *testing.T) {
 	w.goesTo("follower")
 	pulled := make(chan error, 1)
 	go func() {
-		_, err := w.Pull(t.Context(), PullRequest{Pilot: "p", RequestID: "r", WaitS: 3600})
+		_, err := w.Pull(t.Context(), wire.PullRequest{Pilot: "p", RequestID: "r", WaitS: 3600})
 		pulled <- err
 	}()
 	if at := <-w.came; !strings.HasPrefix(at, "leader /v1/pulls") {
@@ -169,7 +171,7 @@ func TestLeaderStandsStill(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := w.Renew(soon, RenewRequest{Pilot: "p"}); !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(<-w.came, "leader") {
+	if _, err := w.Renew(soon, wire.RenewRequest{Pilot: "p"}); !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(<-w.came, "leader") {
 		t.Error(err)
 	}
 	if err := <-pulled; err != nil || !strings.HasPrefix(<-w.came, "follower /v1/pulls") {

@@ -5,54 +5,81 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/divvyhq/divvy/api"
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
-// Shapes of resources.
-type (
-	Resource         = dispatcher.ResourceStanding
-	ResourceID       = dispatcher.ResourceID
-	ResourceCapacity = api.ResourceCapacity
-)
+// Resources shows finite resources and sets how many units there are.
+type Resources struct{ c *Client }
 
-// Resources are all resources as they stand, without the IDs that hold or want units.
-func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
-	p, err := get[Page[Resource]](ctx, c, call{method: http.MethodGet, path: "/v1/resources", repeat: true})
-	return p.Items, err
+// Resources are the calls about resources.
+func (c *Client) Resources() Resources { return Resources{c} }
+
+const resourcesPath = "/v1/resources"
+
+func resourcePath(name, rest string) string { return resourcesPath + "/" + url.PathEscape(name) + rest }
+
+// List has all resources as they stand, without the IDs that hold or want units.
+func (r Resources) List(ctx context.Context) ([]wire.ResourceStanding, error) {
+	return items[wire.ResourceStanding](ctx, r.c, resourcesPath, nil)
 }
 
-// Resource shows a resource with the IDs that hold or want units: one part, of a resource per queue one a queue, of a
+// Get shows a resource with the IDs that hold or want units: one part, of a resource per queue one a queue, of a
 // keyed family (named without a key) one for each key that is in use.
-func (c *Client) Resource(ctx context.Context, name string) ([]Resource, error) {
-	p, err := get[Page[Resource]](ctx, c, call{method: http.MethodGet, path: resourcePath(name), repeat: true})
-	return p.Items, err
+func (r Resources) Get(ctx context.Context, name string) ([]wire.ResourceStanding, error) {
+	return items[wire.ResourceStanding](ctx, r.c, resourcePath(name, ""), nil)
 }
 
-// SetResourceCapacity sets how many units there are, before the figure of the site file; queue "" = every queue, or none.
-func (c *Client) SetResourceCapacity(ctx context.Context, name, queue string, capacity int64, by string) (ResourceCapacity, error) {
-	q := partOf(queue)
-	q.set("by", by)
-	return get[ResourceCapacity](ctx, c, call{method: http.MethodPut, path: resourcePath(name) + "/capacity", query: url.Values(q),
-		body: api.CapacityRequest{Capacity: capacity}, repeat: true})
+// SetCapacity sets how many units there are, before the figure of the site file; queue "" = every queue, or none.
+func (r Resources) SetCapacity(ctx context.Context, name, queue string, capacity int64, by string) (wire.ResourceCapacity, error) {
+	return send[wire.ResourceCapacity](ctx, r.c, call{method: http.MethodPut, path: resourcePath(name, "/capacity"), query: params("queue", queue, "by", by),
+		body: wire.CapacityRequest{Capacity: capacity}, repeat: true})
 }
 
-// ResetResourceCapacity goes back to the figure of the site file.
-func (c *Client) ResetResourceCapacity(ctx context.Context, name, queue string) (ResourceCapacity, error) {
-	return get[ResourceCapacity](ctx, c, call{method: http.MethodDelete, path: resourcePath(name) + "/capacity", query: url.Values(partOf(queue)), repeat: true})
+// ResetCapacity goes back to the figure of the site file.
+func (r Resources) ResetCapacity(ctx context.Context, name, queue string) (wire.ResourceCapacity, error) {
+	return send[wire.ResourceCapacity](ctx, r.c, call{method: http.MethodDelete, path: resourcePath(name, "/capacity"), query: params("queue", queue), repeat: true})
 }
 
 // ReportExternal says how many units there are and how many are used, ours too, as the server of the resource sees it.
-func (c *Client) ReportExternal(ctx context.Context, name, queue string, total, used int64) ([]Resource, error) {
-	p, err := get[Page[Resource]](ctx, c, call{method: http.MethodPost, path: resourcePath(name) + "/external", query: url.Values(partOf(queue)),
-		body: api.ExternalRequest{Total: total, Used: used}, repeat: true})
+func (r Resources) ReportExternal(ctx context.Context, name, queue string, total, used int64) ([]wire.ResourceStanding, error) {
+	p, err := send[wire.Page[wire.ResourceStanding]](ctx, r.c, call{method: http.MethodPost, path: resourcePath(name, "/external"), query: params("queue", queue),
+		body: wire.ExternalRequest{Total: total, Used: used}, repeat: true})
 	return p.Items, err
 }
 
-func partOf(queue string) query {
-	q := query{}
-	q.set("queue", queue)
-	return q
+// Claims shows resource claims, and makes those outside of tasks.
+type Claims struct{ c *Client }
+
+// Claims are the calls about resource claims.
+func (c *Client) Claims() Claims { return Claims{c} }
+
+const claimsPath = "/v1/resource-claims"
+
+// ClaimFilter selects resource claims; the zero one all that are not released, the first page.
+type ClaimFilter struct {
+	Task                  int64
+	State, Node, Resource string
+	After                 string
+	Limit                 int
 }
 
-func resourcePath(name string) string { return "/v1/resources/" + url.PathEscape(name) }
+// List lists resource claims by ascending id.
+func (l Claims) List(ctx context.Context, f ClaimFilter) (wire.Page[wire.ClaimStanding], error) {
+	return get[wire.Page[wire.ClaimStanding]](ctx, l.c, claimsPath, params("task", number(f.Task), "state", f.State, "node", f.Node, "resource", f.Resource,
+		"limit", number(f.Limit), "after", f.After))
+}
+
+// Get is one resource claim with the jobs that hold it and that wait for it.
+func (l Claims) Get(ctx context.Context, id int64) (wire.ClaimStanding, error) {
+	return get[wire.ClaimStanding](ctx, l.c, under(claimsPath, id, ""), nil)
+}
+
+// Create makes a claim outside of tasks.
+func (l Claims) Create(ctx context.Context, claim wire.OutsideClaim) (wire.ClaimStanding, error) {
+	return post[wire.ClaimStanding](ctx, l.c, claimsPath, claim)
+}
+
+// Delete ends a claim that was made outside of tasks; forced, also while jobs hold it: it goes with the last of them. It is not repeated.
+func (l Claims) Delete(ctx context.Context, name string, force bool) (wire.ClaimStanding, error) {
+	return send[wire.ClaimStanding](ctx, l.c, call{method: http.MethodDelete, path: claimsPath, query: params("name", name, "force", flag(force))})
+}

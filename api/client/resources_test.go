@@ -7,8 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/divvyhq/divvy/api"
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Resources are called by their routes; a key and what may stand in one survive the way.
@@ -21,25 +20,25 @@ func TestResources(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s %s %s", r.Method, r.URL.RequestURI(), body))
 		if r.Method == http.MethodPut || r.Method == http.MethodDelete {
-			answer(w, 200, api.ResourceCapacity{Name: "maya", Capacity: 6})
+			answer(w, 200, wire.ResourceCapacity{Name: "maya", Capacity: 6})
 			return
 		}
-		answer(w, 200, Page[Resource]{Items: []dispatcher.ResourceStanding{{Name: "maya", Held: 3}}})
+		answer(w, 200, wire.Page[wire.ResourceStanding]{Items: []wire.ResourceStanding{{Name: "maya", Held: 3}}})
 	})
 	ctx := t.Context()
-	all, err := c.Resources(ctx)
-	one, oneErr := c.Resource(ctx, "table:a/b c")
-	after, reportErr := c.ReportExternal(ctx, "maya", "CERN", 100, 30)
+	all, err := c.Resources().List(ctx)
+	one, oneErr := c.Resources().Get(ctx, "table:a/b c")
+	after, reportErr := c.Resources().ReportExternal(ctx, "maya", "CERN", 100, 30)
 	for _, r := range []struct {
-		parts []Resource
+		parts []wire.ResourceStanding
 		err   error
 	}{{all, err}, {one, oneErr}, {after, reportErr}} {
 		if r.err != nil || len(r.parts) != 1 || r.parts[0].Held != 3 {
 			t.Errorf("%+v, %v", r.parts, r.err)
 		}
 	}
-	set, err := c.SetResourceCapacity(ctx, "maya", "", 0, "ann")
-	reset, resetErr := c.ResetResourceCapacity(ctx, "maya", "CERN")
+	set, err := c.Resources().SetCapacity(ctx, "maya", "", 0, "ann")
+	reset, resetErr := c.Resources().ResetCapacity(ctx, "maya", "CERN")
 	if err != nil || resetErr != nil || set.Capacity != 6 || reset.Capacity != 6 {
 		t.Errorf("%+v, %v, %+v, %v", set, err, reset, resetErr)
 	}

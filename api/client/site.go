@@ -8,27 +8,19 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/divvyhq/divvy/api"
-	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
-	"github.com/divvyhq/divvy/internal/site"
-	"github.com/divvyhq/divvy/shares"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
-// Shapes of the site.
-type (
-	Standing    = dispatcher.Standing
-	Queue       = dispatcher.QueueStanding
-	QueueState  = shares.QueueState
-	SiteVersion = api.SiteVersion
-	SiteHead    = site.Head
-	SiteChanges = site.Changes
-	Applied     = site.Applied
-	Later       = site.Later
-	LaterFile   = site.LaterFile
-	TagTest     = generator.TagTest
-	Retagging   = generator.Retagging
-	Status      = api.Status
+// Site shows site files, rehearses them and makes them the one in force.
+type Site struct{ c *Client }
+
+// Site are the calls about the site file and its versions.
+func (c *Client) Site() Site { return Site{c} }
+
+const (
+	sitePath     = "/v1/site"
+	versionsPath = sitePath + "/versions"
+	laterPath    = sitePath + "/later"
 )
 
 // ApplyOptions go with an apply or a rollback.
@@ -40,148 +32,147 @@ type ApplyOptions struct {
 	By     string
 }
 
-// Shares is the tree as it stands.
-func (c *Client) Shares(ctx context.Context) (Standing, error) {
-	return get[Standing](ctx, c, call{method: http.MethodGet, path: "/v1/shares", repeat: true})
-}
-
-// Queues are all queues as they stand, in the order of the site file.
-func (c *Client) Queues(ctx context.Context) ([]Queue, error) {
-	p, err := get[Page[Queue]](ctx, c, call{method: http.MethodGet, path: "/v1/queues", repeat: true})
-	return p.Items, err
-}
-
-// Queue shows one queue.
-func (c *Client) Queue(ctx context.Context, name string) (Queue, error) {
-	return get[Queue](ctx, c, call{method: http.MethodGet, path: queuePath(name), repeat: true})
-}
-
-// SetQueueState drains a queue, or takes it online, offline or into test.
-func (c *Client) SetQueueState(ctx context.Context, name string, state QueueState) (Queue, error) {
-	return get[Queue](ctx, c, call{method: http.MethodPost, path: queuePath(name) + "/" + url.PathEscape(string(state)), repeat: true})
-}
-
-func queuePath(name string) string { return "/v1/queues/" + url.PathEscape(name) }
-
-// Site is the file in force.
-func (c *Client) Site(ctx context.Context) (SiteVersion, error) {
-	return get[SiteVersion](ctx, c, call{method: http.MethodGet, path: "/v1/site", repeat: true})
-}
-
-// Apply makes a file the one in force. Repeating it is harmless: the file that is in force makes no new version.
-func (c *Client) Apply(ctx context.Context, file []byte, o ApplyOptions) (Applied, error) {
-	q := o.query()
-	q.set("file", o.File)
-	return get[Applied](ctx, c, call{
-		method: http.MethodPut, path: "/v1/site", query: url.Values(q), body: file, kind: "text/yaml", repeat: true,
-	})
-}
-
-func (o ApplyOptions) query() query {
-	q := query{}
-	q.set("note", o.Note)
-	q.set("by", o.By)
-	q.flag("dry_run", o.DryRun)
+func (o ApplyOptions) query() url.Values {
+	q := params("note", o.Note, "by", o.By, "dry_run", flag(o.DryRun), "file", o.File)
 	for from, to := range o.Moves {
-		q["move"] = append(q["move"], from+"="+to)
+		q.Add("move", from+"="+to)
 	}
 	slices.Sort(q["move"])
 	return q
 }
 
-// SiteVersions lists one page of versions, newest first.
-func (c *Client) SiteVersions(ctx context.Context, limit int, after string) (Page[SiteHead], error) {
-	q := query{}
-	q.page(limit, after)
-	return get[Page[SiteHead]](ctx, c, call{method: http.MethodGet, path: "/v1/site/versions", query: url.Values(q), repeat: true})
+// yaml is a call that sends a site file.
+func yaml(method, path string, q url.Values, file []byte) call {
+	return call{method: method, path: path, query: q, body: file, kind: "text/yaml", repeat: true}
 }
 
-// SiteAt is an old version.
-func (c *Client) SiteAt(ctx context.Context, version int64) (SiteVersion, error) {
-	return get[SiteVersion](ctx, c, call{method: http.MethodGet, path: "/v1/site/versions/" + strconv.FormatInt(version, 10), repeat: true})
+// Current is the file in force.
+func (s Site) Current(ctx context.Context) (wire.SiteVersion, error) {
+	return get[wire.SiteVersion](ctx, s.c, sitePath, nil)
 }
 
-// DiffSite is what changed between two versions; 0 is the one in force.
-func (c *Client) DiffSite(ctx context.Context, from, to int64) (SiteChanges, error) {
-	q := url.Values{"from": {strconv.FormatInt(from, 10)}, "to": {strconv.FormatInt(to, 10)}}
-	return get[SiteChanges](ctx, c, call{method: http.MethodGet, path: "/v1/site/diff", query: q, repeat: true})
+// Apply makes a file the one in force. Repeating it is harmless: the file that is in force makes no new version.
+func (s Site) Apply(ctx context.Context, file []byte, o ApplyOptions) (wire.Applied, error) {
+	return send[wire.Applied](ctx, s.c, yaml(http.MethodPut, sitePath, o.query(), file))
 }
 
-// Rollback applies an old version again, as a new one.
-func (c *Client) Rollback(ctx context.Context, version int64, o ApplyOptions) (Applied, error) {
+// Versions lists one page of versions, newest first.
+func (s Site) Versions(ctx context.Context, limit int, after string) (wire.Page[wire.SiteHead], error) {
+	return get[wire.Page[wire.SiteHead]](ctx, s.c, versionsPath, params("limit", number(limit), "after", after))
+}
+
+// At is an old version.
+func (s Site) At(ctx context.Context, version int64) (wire.SiteVersion, error) {
+	return get[wire.SiteVersion](ctx, s.c, under(versionsPath, version, ""), nil)
+}
+
+// Diff is what changed between two versions; 0 is the one in force.
+func (s Site) Diff(ctx context.Context, from, to int64) (wire.SiteChanges, error) {
+	return get[wire.SiteChanges](ctx, s.c, sitePath+"/diff", params("from", strconv.FormatInt(from, 10), "to", strconv.FormatInt(to, 10)))
+}
+
+// Rollback applies an old version again, as a new one. It is not repeated.
+func (s Site) Rollback(ctx context.Context, version int64, o ApplyOptions) (wire.Applied, error) {
+	o.File = ""
 	q := o.query()
-	q.number("version", version)
-	return get[Applied](ctx, c, call{method: http.MethodPost, path: "/v1/site/rollback", query: url.Values(q)})
+	q.Set("version", strconv.FormatInt(version, 10))
+	return send[wire.Applied](ctx, s.c, call{method: http.MethodPost, path: sitePath + "/rollback", query: q})
 }
 
 // WhatIf rehearses a file against the live demand, with the plans that are in force at a time (zero: now). Nothing
 // changes. Of the options only File and Moves count.
-func (c *Client) WhatIf(ctx context.Context, file []byte, at time.Time, o ApplyOptions) (Applied, error) {
-	q := ApplyOptions{Moves: o.Moves}.query()
-	q.set("file", o.File)
-	q.time("at", at)
-	return get[Applied](ctx, c, call{
-		method: http.MethodPost, path: "/v1/shares/what-if", query: url.Values(q), body: file, kind: "text/yaml", repeat: true,
-	})
+func (s Site) WhatIf(ctx context.Context, file []byte, at time.Time, o ApplyOptions) (wire.Applied, error) {
+	q := ApplyOptions{File: o.File, Moves: o.Moves}.query()
+	if !at.IsZero() {
+		q.Set("at", moment(at))
+	}
+	return send[wire.Applied](ctx, s.c, yaml(http.MethodPost, "/v1/shares/what-if", q, file))
 }
 
-// ApplyLater stores a file that takes effect at a time to come. It is not repeated by itself: that would store it twice.
-func (c *Client) ApplyLater(ctx context.Context, file []byte, at time.Time, o ApplyOptions) (Later, error) {
+// ApplyLater stores a file that takes effect at a time to come. It is not repeated: that would store it twice.
+func (s Site) ApplyLater(ctx context.Context, file []byte, at time.Time, o ApplyOptions) (wire.Later, error) {
 	q := o.query()
-	q.set("file", o.File)
-	q.time("at", at)
-	return get[Later](ctx, c, call{method: http.MethodPost, path: "/v1/site/later", query: url.Values(q), body: file, kind: "text/yaml"})
+	q.Set("at", moment(at))
+	k := yaml(http.MethodPost, laterPath, q, file)
+	k.repeat = false
+	return send[wire.Later](ctx, s.c, k)
 }
 
 // Later lists the files that wait for their time and those that failed of late, or all there ever were.
-func (c *Client) Later(ctx context.Context, all bool) (Page[Later], error) {
-	q := query{}
-	q.flag("all", all)
-	return get[Page[Later]](ctx, c, call{method: http.MethodGet, path: "/v1/site/later", query: url.Values(q), repeat: true})
+func (s Site) Later(ctx context.Context, all bool) (wire.Page[wire.Later], error) {
+	return get[wire.Page[wire.Later]](ctx, s.c, laterPath, params("all", flag(all)))
 }
 
 // LaterFile shows one of them with its file.
-func (c *Client) LaterFile(ctx context.Context, id int64) (LaterFile, error) {
-	return get[LaterFile](ctx, c, call{method: http.MethodGet, path: laterPath(id), repeat: true})
+func (s Site) LaterFile(ctx context.Context, id int64) (wire.LaterFile, error) {
+	return get[wire.LaterFile](ctx, s.c, under(laterPath, id, ""), nil)
 }
 
 // CancelLater takes one back that waits.
-func (c *Client) CancelLater(ctx context.Context, id int64, by string) (Later, error) {
-	q := query{}
-	q.set("by", by)
-	return get[Later](ctx, c, call{method: http.MethodDelete, path: laterPath(id), query: url.Values(q), repeat: true})
+func (s Site) CancelLater(ctx context.Context, id int64, by string) (wire.Later, error) {
+	return send[wire.Later](ctx, s.c, call{method: http.MethodDelete, path: under(laterPath, id, ""), query: params("by", by), repeat: true})
 }
 
-func laterPath(id int64) string { return "/v1/site/later/" + strconv.FormatInt(id, 10) }
-
 // Retag rehearses the tagging rules of a site file on the tasks that were submitted since. Nothing is written.
-func (c *Client) Retag(ctx context.Context, file []byte, name string, since time.Duration) (Retagging, error) {
-	q := query{}
-	q.set("file", name)
-	q.set("since", since.String())
-	return get[Retagging](ctx, c, call{
-		method: http.MethodPost, path: "/v1/tags/what-if", query: url.Values(q), body: file, kind: "text/yaml", repeat: true,
-	})
+func (s Site) Retag(ctx context.Context, file []byte, name string, since time.Duration) (wire.Retagging, error) {
+	return send[wire.Retagging](ctx, s.c, yaml(http.MethodPost, "/v1/tags/what-if", params("file", name, "since", since.String()), file))
 }
 
 // TestTags says how a task would be tagged, rule by rule. Nothing is stored.
-func (c *Client) TestTags(ctx context.Context, spec TaskSpec) (TagTest, error) {
-	return get[TagTest](ctx, c, call{method: http.MethodPost, path: "/v1/tags/test", body: spec, repeat: true})
+func (s Site) TestTags(ctx context.Context, spec wire.TaskSpec) (wire.TagTest, error) {
+	return post[wire.TagTest](ctx, s.c, "/v1/tags/test", spec)
 }
 
-// Status is how the site stands, seen from the daemon that answers.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	return get[Status](ctx, c, call{method: http.MethodGet, path: "/v1/status", repeat: true})
+// Queues shows queues and sets their states.
+type Queues struct{ c *Client }
+
+// Queues are the calls about queues.
+func (c *Client) Queues() Queues { return Queues{c} }
+
+const queuesPath = "/v1/queues"
+
+// List has all queues as they stand, in the order of the site file.
+func (l Queues) List(ctx context.Context) ([]wire.QueueStanding, error) {
+	return items[wire.QueueStanding](ctx, l.c, queuesPath, nil)
 }
 
-// Live is nil when the daemon's process answers, whatever its database does. It is asked once.
-func (c *Client) Live(ctx context.Context) error {
-	_, err := c.once(ctx, c.base, c.timeout, call{method: http.MethodGet, path: "/healthz"}, nil, "")
-	return err
+// Get shows one queue.
+func (l Queues) Get(ctx context.Context, name string) (wire.QueueStanding, error) {
+	return get[wire.QueueStanding](ctx, l.c, queuesPath+"/"+url.PathEscape(name), nil)
 }
 
-// Ready is nil when the daemon can serve. It is asked once.
-func (c *Client) Ready(ctx context.Context) error {
-	_, err := c.once(ctx, c.base, c.timeout, call{method: http.MethodGet, path: "/readyz"}, nil, "")
-	return err
+// SetState drains a queue, or takes it online, offline or into test.
+func (l Queues) SetState(ctx context.Context, name string, state wire.QueueState) (wire.QueueStanding, error) {
+	return post[wire.QueueStanding](ctx, l.c, queuesPath+"/"+url.PathEscape(name)+"/"+url.PathEscape(string(state)), nil)
+}
+
+// Shares shows how shares stand, and why.
+type Shares struct{ c *Client }
+
+// Shares are the calls about shares.
+func (c *Client) Shares() Shares { return Shares{c} }
+
+// Standing is the tree as it stands.
+func (s Shares) Standing(ctx context.Context) (wire.Standing, error) {
+	return get[wire.Standing](ctx, s.c, "/v1/shares", nil)
+}
+
+// WhyOptions bound what Why looks at; zero fields get the daemon's defaults.
+type WhyOptions struct {
+	Last  int           // decisions
+	Since time.Duration // how far back
+}
+
+// Why says why share a was served before share b, or the other way round.
+func (s Shares) Why(ctx context.Context, a, b string, o WhyOptions) (wire.Why, error) {
+	q := params("a", a, "b", b, "last", number(o.Last))
+	if o.Since != 0 {
+		q.Set("since", o.Since.String())
+	}
+	return get[wire.Why](ctx, s.c, "/v1/shares/why", q)
+}
+
+// Stock says how well the leaves at and below a share are supplied with ready jobs at a queue; empty: all.
+func (s Shares) Stock(ctx context.Context, share, queue string) ([]wire.ShareStock, error) {
+	return items[wire.ShareStock](ctx, s.c, "/v1/stock", params("share", share, "queue", queue))
 }

@@ -4,38 +4,32 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
-	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
-// Shapes of tokens.
-type (
-	Token     = access.Token
-	NewToken  = access.New
-	MadeToken = access.Made
-	Audited   = access.Audited
-)
+// Tokens makes tokens and ends them.
+type Tokens struct{ c *Client }
 
-// Tokens lists tokens, those that are let in or all there were.
-func (c *Client) Tokens(ctx context.Context, all bool) ([]Token, error) {
-	q := url.Values{}
-	if all {
-		q.Set("all", "true")
-	}
-	p, err := get[Page[Token]](ctx, c, call{method: http.MethodGet, path: "/v1/tokens", query: q, repeat: true})
-	return p.Items, err
+// Tokens are the calls about tokens and the audit.
+func (c *Client) Tokens() Tokens { return Tokens{c} }
+
+const tokensPath = "/v1/tokens"
+
+// List lists tokens, those that are let in or all there were.
+func (t Tokens) List(ctx context.Context, all bool) ([]wire.Token, error) {
+	return items[wire.Token](ctx, t.c, tokensPath, params("all", flag(all)))
 }
 
-// CreateToken makes a token. It is not repeated: a second one would be another token.
-func (c *Client) CreateToken(ctx context.Context, n NewToken) (MadeToken, error) {
-	return get[MadeToken](ctx, c, call{method: http.MethodPost, path: "/v1/tokens", body: n})
+// Create makes a token. It is not repeated: a second one would be another token.
+func (t Tokens) Create(ctx context.Context, n wire.NewToken) (wire.MadeToken, error) {
+	return send[wire.MadeToken](ctx, t.c, call{method: http.MethodPost, path: tokensPath, body: n})
 }
 
-// RevokeToken ends the token with a name or prefix.
-func (c *Client) RevokeToken(ctx context.Context, which string) (Token, error) {
-	return get[Token](ctx, c, call{method: http.MethodDelete, path: "/v1/tokens", query: url.Values{"token": {which}}, repeat: true})
+// Revoke ends the token with a name or prefix.
+func (t Tokens) Revoke(ctx context.Context, which string) (wire.Token, error) {
+	return send[wire.Token](ctx, t.c, call{method: http.MethodDelete, path: tokensPath, query: url.Values{"token": {which}}, repeat: true})
 }
 
 // AuditFilter says which entries of the audit; see GET /v1/audit.
@@ -47,18 +41,7 @@ type AuditFilter struct {
 }
 
 // Audit lists who changed what, the newest first.
-func (c *Client) Audit(ctx context.Context, f AuditFilter) (Page[Audited], error) {
-	q := url.Values{}
-	for name, value := range map[string]string{"who": f.Who, "what": f.What, "object": f.Object, "after": f.After} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if !f.Since.IsZero() {
-		q.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if f.Limit > 0 {
-		q.Set("limit", strconv.Itoa(f.Limit))
-	}
-	return get[Page[Audited]](ctx, c, call{method: http.MethodGet, path: "/v1/audit", query: q, repeat: true})
+func (t Tokens) Audit(ctx context.Context, f AuditFilter) (wire.Page[wire.Audited], error) {
+	return get[wire.Page[wire.Audited]](ctx, t.c, "/v1/audit", params("who", f.Who, "what", f.What, "object", f.Object, "since", moment(f.Since),
+		"limit", number(f.Limit), "after", f.After))
 }

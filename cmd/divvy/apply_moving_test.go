@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
@@ -25,13 +25,13 @@ func TestApplyWhileWorkMoves(t *testing.T) {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if asked++; asked > 1 {
 				w.Header().Set("Content-Type", "application/json")
-				_ = json.NewEncoder(w).Encode(client.Applied{Version: 7})
+				_ = json.NewEncoder(w).Encode(wire.Applied{Version: 7})
 				return
 			}
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusServiceUnavailable)
 			// Longer than the client goes on by itself.
-			_ = json.NewEncoder(w).Encode(client.Problem{Title: "Live work moves first", Status: 503, Code: "moving", Detail: "some are left", RetryAfterS: 3})
+			_ = json.NewEncoder(w).Encode(wire.Problem{Title: "Live work moves first", Status: 503, Code: "moving", Detail: "some are left", RetryAfterS: 3})
 		}))
 		o := divvy(t, append(args, "--server", s.URL)...)
 		s.Close()

@@ -114,7 +114,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s%s\nwant %s", line, o.code, o.out, o.err, want)
 		}
 	}
-	_, err := s.cl.Apply(t.Context(), []byte("shares: [{name: A}, {name: B, weight: 2}]\nqueues: [{name: Q, slots: 100}]\n"), client.ApplyOptions{})
+	_, err := s.cl.Site().Apply(t.Context(), []byte("shares: [{name: A}, {name: B, weight: 2}]\nqueues: [{name: Q, slots: 100}]\n"), client.ApplyOptions{})
 	s.must(err)
 	_, err = s.d.pool.Exec(t.Context(), "UPDATE site_versions SET source = 'shares: [{name: A, owned: 10, max: 5}]' WHERE version = 1")
 	s.must(err)

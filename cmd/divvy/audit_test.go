@@ -16,13 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
-	"github.com/divvyhq/divvy/shares"
 )
 
 // changes makes one of each kind, and says what the audit is to have, in order.
@@ -38,51 +37,51 @@ func changes(t *testing.T, cl *client.Client) (want []string) {
 			want = append(want, entry)
 		}
 	}
-	task, err := cl.Submit(ctx, servetest.Hello(2), "")
+	task, err := cl.Tasks().Submit(ctx, servetest.Hello(2), "")
 	id := strconv.FormatInt(task.ID, 10)
 	do("task.submit "+id+":  → "+task.Name+" of "+task.User, task, err)
-	var jobs client.Page[client.Job]
+	var jobs wire.Page[wire.JobRow]
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
-		jobs, err = cl.Jobs(ctx, client.JobFilter{Task: task.ID})
+		jobs, err = cl.Jobs().List(ctx, client.JobFilter{Task: task.ID})
 		return err == nil && len(jobs.Items) == 2, fmt.Sprint(jobs, err)
 	})
 	job := strconv.FormatInt(jobs.Items[0].ID, 10)
-	killed, err := cl.KillJob(ctx, jobs.Items[0].ID)
+	killed, err := cl.Jobs().Kill(ctx, jobs.Items[0].ID)
 	do("job.kill "+job+": live → killed", killed, err)
-	p, err := cl.Prioritise(ctx, task.ID, 7)
+	p, err := cl.Tasks().Prioritise(ctx, task.ID, 7)
 	do("task.priority "+id+": "+strconv.Itoa(p.Before)+" → 7", p, err)
-	p, err = cl.Prioritise(ctx, task.ID, 7)
+	p, err = cl.Tasks().Prioritise(ctx, task.ID, 7)
 	do("", p, err) // changes nothing
-	c, err := cl.Pause(ctx, task.ID)
+	c, err := cl.Tasks().Pause(ctx, task.ID)
 	do("task.pause "+id+": "+c.Before+" → paused", c, err)
-	c, err = cl.Resume(ctx, task.ID)
+	c, err = cl.Tasks().Resume(ctx, task.ID)
 	do("task.resume "+id+": paused → "+c.After, c, err)
-	r, err := cl.Reassign(ctx, client.ReassignRequest{Tasks: []int64{task.ID}, Share: "Analysis/Grp"})
+	r, err := cl.Tasks().Reassign(ctx, wire.ReassignRequest{Tasks: []int64{task.ID}, Share: "Analysis/Grp"})
 	do("task.reassign "+id+": "+task.Share+" → Analysis/Grp", r, err)
-	a, err := cl.Act(ctx, client.ActRequest{Verb: generator.VerbKill, Selection: generator.Selection{Tasks: []int64{task.ID}}})
+	a, err := cl.Tasks().Act(ctx, wire.ActRequest{Verb: wire.VerbKill, Tasks: []int64{task.ID}})
 	do("task.kill "+id+": "+c.After+" → "+a.Tasks[0].After, a, err)
-	if _, err := cl.Pause(ctx, task.ID); err == nil {
+	if _, err := cl.Tasks().Pause(ctx, task.ID); err == nil {
 		t.Error("a killed task is paused")
 	}
-	q, err := cl.SetQueueState(ctx, "LOCAL", shares.Drain)
+	q, err := cl.Queues().SetState(ctx, "LOCAL", wire.QueueDrain)
 	do("queue.state LOCAL: online → drain", q, err)
-	site, err := cl.Site(ctx)
+	site, err := cl.Site().Current(ctx)
 	do("", site, err)
 	file := strings.Replace(site.Source, "name: Test, weight: 5", "name: Test, weight: 6", 1)
-	dry, err := cl.Apply(ctx, []byte(file), client.ApplyOptions{DryRun: true})
+	dry, err := cl.Site().Apply(ctx, []byte(file), client.ApplyOptions{DryRun: true})
 	do("", dry, err)
-	v, err := cl.Apply(ctx, []byte(file), client.ApplyOptions{})
+	v, err := cl.Site().Apply(ctx, []byte(file), client.ApplyOptions{})
 	do("site.apply 2: version 1 → Test: weight 5 → 6", v, err)
-	v, err = cl.Rollback(ctx, 1, client.ApplyOptions{})
+	v, err = cl.Site().Rollback(ctx, 1, client.ApplyOptions{})
 	do("site.rollback 3: version 2 → Test: weight 6 → 5", v, err)
 	at := time.Now().Add(24 * time.Hour)
-	l, err := cl.ApplyLater(ctx, []byte(file), at, client.ApplyOptions{})
+	l, err := cl.Site().ApplyLater(ctx, []byte(file), at, client.ApplyOptions{})
 	do("site.later 1:  → waits for "+l.At.UTC().Format(time.RFC3339)+"\nTest: weight 5 → 6", l, err)
-	l, err = cl.CancelLater(ctx, l.ID, "")
+	l, err = cl.Site().CancelLater(ctx, l.ID, "")
 	do("site.later-cancel 1: waiting → cancelled", l, err)
-	m, err := cl.CreateToken(ctx, client.NewToken{Name: "eve", Role: "reader"})
+	m, err := cl.Tokens().Create(ctx, wire.NewToken{Name: "eve", Role: "reader"})
 	do("token.create eve:  → "+m.Prefix+", reader", m, err)
-	k, err := cl.RevokeToken(ctx, "eve")
+	k, err := cl.Tokens().Revoke(ctx, "eve")
 	do("token.revoke eve: "+m.Prefix+", reader → revoked", k, err)
 	return want
 }
@@ -97,7 +96,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	}
 	defer cl.Close()
 	want := changes(t, cl)
-	page, err := cl.Audit(t.Context(), client.AuditFilter{})
+	page, err := cl.Tokens().Audit(t.Context(), client.AuditFilter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
@@ -61,16 +62,16 @@ command: ["echo", "{{.Input}}"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, err := cl.Submit(t.Context(), work.ServerSpec(specs[1]), "some-key-2")
+	begun, err := cl.Tasks().Submit(t.Context(), work.ServerSpec(specs[1]), "some-key-2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cl.SendInputs(t.Context(), begun.ID, 0, strings.NewReader("\"file-0\"\n\"file-1\"\n"), nil); err != nil {
+	if _, err := cl.Tasks().SendInputs(t.Context(), begun.ID, 0, strings.NewReader("\"file-0\"\n\"file-1\"\n"), nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time there is nothing left to do
 		o := divvy(t, "task", "submit", "-f", file, "--key", "some-key", "-o", "json", "--server", d.URL())
-		var page client.Page[client.Task]
+		var page wire.Page[wire.Task]
 		if err := json.Unmarshal([]byte(o.out), &page); err != nil || len(page.Items) != 2 {
 			t.Fatalf("%+v, %v", o, err)
 		}
@@ -78,7 +79,7 @@ command: ["echo", "{{.Input}}"]
 			t.Errorf("%+v", big)
 		}
 	}
-	all, err := cl.Tasks(t.Context(), client.TaskFilter{})
+	all, err := cl.Tasks().List(t.Context(), client.TaskFilter{})
 	if err != nil || len(all.Items) != 2 {
 		t.Errorf("%d tasks, %v", len(all.Items), err)
 	}
@@ -100,7 +101,7 @@ func TestSubmitSaysWhatIsSubmitted(t *testing.T) {
 	if o := divvy(t, "task", "submit", "-f", tasks("Test"), "--key", "k", "--server", d.URL()); o.code != fail.OK {
 		t.Errorf("%+v", o)
 	}
-	if all, err := cl.Tasks(t.Context(), client.TaskFilter{}); err != nil || len(all.Items) != 2 {
+	if all, err := cl.Tasks().List(t.Context(), client.TaskFilter{}); err != nil || len(all.Items) != 2 {
 		t.Errorf("%d tasks, %v", len(all.Items), err)
 	}
 }
@@ -120,7 +121,7 @@ func TestSubmitChecksFirst(t *testing.T) {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
-	if all, err := cl.Tasks(t.Context(), client.TaskFilter{}); err != nil || len(all.Items) != 0 {
+	if all, err := cl.Tasks().List(t.Context(), client.TaskFilter{}); err != nil || len(all.Items) != 0 {
 		t.Errorf("%d tasks, %v", len(all.Items), err)
 	}
 }
@@ -129,12 +130,12 @@ func TestSubmitChecksFirst(t *testing.T) {
 func TestSiteByCommandLine(t *testing.T) {
 	t.Parallel()
 	d, cl := launch(t, nil)
-	task, err := cl.Submit(t.Context(), servetest.Hello(50), "")
+	task, err := cl.Tasks().Submit(t.Context(), servetest.Hello(50), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
-		task, err = cl.Task(t.Context(), task.ID)
+		task, err = cl.Tasks().Get(t.Context(), task.ID)
 		return err == nil && task.Jobs.Ready == 50, fmt.Sprintf("%+v, %v", task.Jobs, err)
 	})
 	site, err := os.ReadFile("servetest/site.yml")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/demo"
@@ -21,7 +22,6 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/serve"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 	"github.com/divvyhq/divvy/cmd/divvy/work"
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // demoFlags are those of 'divvy demo'.
@@ -148,7 +148,7 @@ func (f demoFlags) config(c *cli.CLI) (cfg demo.Config, err error) {
 	}
 	return demo.Config{
 		Binary: binary, Inputs: f.inputs, Folder: f.report, Window: time.Duration(f.seconds) * time.Second, Slots: 8, Log: log,
-		Screen: demo.Screen{Out: c.Out, Live: live, Width: width, Colour: show.Colourful(c.Out), Draw: func(w io.Writer, s dispatcher.Standing) {
+		Screen: demo.Screen{Out: c.Out, Live: live, Width: width, Colour: show.Colourful(c.Out), Draw: func(w io.Writer, s wire.Standing) {
 			work.WriteStanding(w, s, false, max(0, min(32, width-70)))
 		}},
 	}, nil

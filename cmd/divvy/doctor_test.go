@@ -68,12 +68,12 @@ func TestDoctor(t *testing.T) {
 	if _, err := db.Exec(t.Context(), "DELETE FROM share_counts WHERE share = 4711"); err != nil {
 		t.Fatal(err)
 	}
-	task, err := cl.Submit(t.Context(), servetest.Hello(1), "")
+	task, err := cl.Tasks().Submit(t.Context(), servetest.Hello(1), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
-		got, err := cl.Task(t.Context(), task.ID)
+		got, err := cl.Tasks().Get(t.Context(), task.ID)
 		return err == nil && got.Jobs.Ready == 1, "no job is ready"
 	})
 	if o := divvy(t, "doctor", "--database", dsn, "--yes"); o.code != fail.Usage || !strings.Contains(o.err, "--repair") {

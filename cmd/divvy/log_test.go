@@ -34,7 +34,7 @@ func TestLogLevelOfARunningDaemon(t *testing.T) {
 	if got := run("info", "--part", "api=debug", "--for", "1h"); !strings.HasPrefix(got, "info, api=debug, until ") {
 		t.Errorf("%q", got)
 	}
-	if _, err := cl.Status(t.Context()); err != nil {
+	if _, err := cl.Daemon().Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
@@ -45,7 +45,7 @@ func TestLogLevelOfARunningDaemon(t *testing.T) {
 	}
 	n := requests()
 	for range 3 {
-		if _, err := cl.Status(t.Context()); err != nil {
+		if _, err := cl.Daemon().Status(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

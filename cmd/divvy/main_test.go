@@ -58,7 +58,7 @@ func TestTokenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, cl := launch(t, func(c *config.Config) { c.Access.TokenFile = file })
-	if _, err := cl.Shares(t.Context()); !client.IsCode(err, "unauthorized") {
+	if _, err := cl.Shares().Standing(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("without a token: %v", err)
 	}
 	if o := divvy(t, "shares", "show", "--server", d.URL(), "--token-file", file); o.code != fail.OK || !strings.Contains(o.out, "Production") {

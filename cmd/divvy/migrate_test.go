@@ -71,7 +71,7 @@ func TestMigrateFromAnOldDatabase(t *testing.T) {
 	}
 	spec := servetest.Hello(1)
 	spec.Share = "Production/MC"
-	if task, err := cl.Submit(t.Context(), spec, ""); err != nil || task.ID <= 6 {
+	if task, err := cl.Tasks().Submit(t.Context(), spec, ""); err != nil || task.ID <= 6 {
 		t.Errorf("task %d, %v: ids go on behind those of before", task.ID, err)
 	}
 }

@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 	"github.com/divvyhq/divvy/cmd/divvy/tools"
 
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
-	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares/replay"
 )
 
@@ -44,20 +43,20 @@ func TestSimReplay(t *testing.T) {
 	for _, user := range []string{"user", "ptest"} {
 		spec := servetest.Hello(20)
 		spec.Label = user
-		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
+		if _, err := cl.Tasks().Submit(t.Context(), spec, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := 0
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
-		reply, err := cl.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL", Pilot: "p", Max: 1, Slot: job.Slot{Cores: 1}})
-		var ends []dispatcher.Result
+		reply, err := cl.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", Max: 1, Slot: wire.Slot{Cores: 1}})
+		var ends []wire.Result
 		for _, l := range reply.Leases {
-			ends = append(ends, dispatcher.Result{Lease: l.Lease, Outcome: dispatcher.Finished})
+			ends = append(ends, wire.Result{Lease: l.Lease, Outcome: wire.Finished})
 		}
 		if got += len(ends); err == nil && len(ends) > 0 {
-			var said dispatcher.FinishReply
-			if said, err = cl.Finish(t.Context(), dispatcher.FinishRequest{Pilot: "p", Results: ends}); err == nil && said.Verdicts[0].Verdict != dispatcher.Recorded {
+			var said wire.FinishReply
+			if said, err = cl.Finish(t.Context(), wire.FinishRequest{Pilot: "p", Results: ends}); err == nil && said.Verdicts[0].Verdict != "recorded" {
 				t.Fatalf("%+v", said)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
@@ -24,7 +24,7 @@ func TestSubmitWarns(t *testing.T) {
 		fmt.Fprintf(w, `{"id":7,"name":"wide","state":"ready","share":"Test","cannot_run":%q}`, reason)
 	})
 	mux.HandleFunc("POST /v1/tasks/batch", func(w http.ResponseWriter, r *http.Request) {
-		var many struct{ Tasks []client.KeyedTask }
+		var many struct{ Tasks []wire.KeyedTask }
 		if err := json.NewDecoder(r.Body).Decode(&many); err != nil || len(many.Tasks) != 1 || !many.Tasks[0].Strict {
 			t.Errorf("%+v, %v", many, err)
 		}

@@ -30,7 +30,7 @@ func TestTokensOfADaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, nobody := launch(t, func(c *config.Config) { c.Database.DSN, c.Access.RequireToken = dsn, true })
-	if _, err := nobody.Shares(t.Context()); !client.IsCode(err, "unauthorized") {
+	if _, err := nobody.Shares().Standing(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("without a token: %v", err)
 	}
 	root := func(args ...string) outcome {
@@ -46,16 +46,16 @@ func TestTokensOfADaemon(t *testing.T) {
 	}
 	defer alice.Close()
 	servetest.Eventually(t, 4*time.Second, func() (bool, string) { // by the notification: the period is longer
-		_, err := alice.Shares(t.Context())
+		_, err := alice.Shares().Standing(t.Context())
 		return err == nil, "alice is not let in"
 	})
 	spec := servetest.Hello(1)
 	spec.User = "bob"
-	task, err := alice.Submit(t.Context(), spec, "")
+	task, err := alice.Tasks().Submit(t.Context(), spec, "")
 	if err != nil || task.User != "alice" {
 		t.Errorf("a task of %q, %v", task.User, err)
 	}
-	if _, err := alice.Tokens(t.Context(), false); !client.IsCode(err, "forbidden") || !strings.Contains(err.Error(), "admin") {
+	if _, err := alice.Tokens().List(t.Context(), false); !client.IsCode(err, "forbidden") || !strings.Contains(err.Error(), "admin") {
 		t.Errorf("alice lists tokens: %v", err)
 	}
 	if o := root("token", "list"); o.code != fail.OK || !strings.Contains(o.out, "user alice") || strings.Contains(o.out, strings.TrimSpace(made.out)) {
@@ -74,14 +74,14 @@ func TestTokensOfADaemon(t *testing.T) {
 	}
 	defer eve.Close()
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
-		_, err := eve.Shares(t.Context())
+		_, err := eve.Shares().Standing(t.Context())
 		return client.IsCode(err, "unauthorized") && strings.Contains(err.Error(), `the token "eve" expired at 20`), fmt.Sprint(err)
 	})
 	if o := root("token", "revoke", "alice"); o.code != fail.OK || !strings.Contains(o.out, "is revoked") {
 		t.Errorf("%+v", o)
 	}
 	servetest.Eventually(t, 4*time.Second, func() (bool, string) {
-		_, err := alice.Shares(t.Context())
+		_, err := alice.Shares().Standing(t.Context())
 		return client.IsCode(err, "unauthorized"), "alice is let in still"
 	})
 	if o := root("token", "revoke", "alice", "nobody"); o.code != fail.Failed || !strings.Contains(o.err, "nobody") {

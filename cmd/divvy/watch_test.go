@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/work"
-	"github.com/divvyhq/divvy/generator"
 )
 
 // tellTask answers with one task after the other; the last one stays.
-func tellTask(t *testing.T, tasks ...client.Task) string {
+func tellTask(t *testing.T, tasks ...wire.Task) string {
 	t.Helper()
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -32,9 +31,9 @@ func tellTask(t *testing.T, tasks ...client.Task) string {
 // The exit code says how the task ended, and a line is written whenever something has changed.
 func TestWatchTask(t *testing.T) {
 	at := time.Now()
-	running := client.Task{ID: 7, State: "running", Jobs: generator.JobCounts{Total: 10, Leased: 2, Ready: 6, Finished: 2}}
+	running := wire.Task{ID: 7, State: "running", Jobs: wire.JobCounts{Total: 10, Leased: 2, Ready: 6, Finished: 2}}
 	for state, code := range map[string]int{"done": 0, "finished": 3, "failed": 4, "aborted": 5} {
-		over := client.Task{ID: 7, State: state, Times: generator.Times{EndedAt: &at}, Jobs: generator.JobCounts{Total: 10, Finished: 10}}
+		over := wire.Task{ID: 7, State: state, EndedAt: &at, Jobs: wire.JobCounts{Total: 10, Finished: 10}}
 		o := divvy(t, "watch", "task", "7", "--every", "100ms", "--server", tellTask(t, running, running, over))
 		want := fmt.Sprintf("task 7 running [████················] 2 of 10 jobs over, 2 leased, 6 ready\ntask 7 %s [████████████████████] 10 of 10 jobs over\n", state)
 		if o.code != code || o.out != want || o.err != "" {
@@ -44,14 +43,14 @@ func TestWatchTask(t *testing.T) {
 	over := running
 	over.State, over.EndedAt = "failed", &at
 	o := divvy(t, "watch", "task", "7", "--every", "100ms", "-o", "json", "--server", tellTask(t, running, over))
-	var got client.Task
+	var got wire.Task
 	if err := json.Unmarshal([]byte(o.out), &got); err != nil || got.State != "failed" || o.code != 4 {
 		t.Errorf("%v %+v", err, o)
 	}
 }
 
 func TestWatchTaskGivesUp(t *testing.T) {
-	running := client.Task{ID: 7, State: "running"}
+	running := wire.Task{ID: 7, State: "running"}
 	o := divvy(t, "watch", "task", "7", "--every", "100ms", "--timeout", "300ms", "--server", tellTask(t, running))
 	if o.code != work.ExitTimeout || !strings.Contains(o.err, "task 7 is not over, and --timeout is") {
 		t.Errorf("%+v", o)

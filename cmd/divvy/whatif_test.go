@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -50,10 +51,10 @@ func (s *stage) submit(share string, n, ready int64) int64 {
 	s.t.Helper()
 	spec := servetest.Hello(n)
 	spec.Share = share
-	task, err := s.cl.Submit(s.t.Context(), spec, "")
+	task, err := s.cl.Tasks().Submit(s.t.Context(), spec, "")
 	s.must(err)
 	servetest.Eventually(s.t, 20*time.Second, func() (bool, string) {
-		st, err := s.cl.Shares(s.t.Context())
+		st, err := s.cl.Shares().Standing(s.t.Context())
 		s.must(err)
 		for _, c := range st.Pools[0].Shares {
 			if c.Path == share {
@@ -66,10 +67,10 @@ func (s *stage) submit(share string, n, ready int64) int64 {
 }
 
 // pull asks for so many jobs of one core.
-func (s *stage) pull(n int) (leases []client.Lease) {
+func (s *stage) pull(n int) (leases []wire.Lease) {
 	s.t.Helper()
 	for len(leases) < n {
-		reply, err := s.cl.Pull(s.t.Context(), client.PullRequest{Queue: "Q", Pilot: "p", Slot: client.Slot{Cores: min(n-len(leases), 100)},
+		reply, err := s.cl.Pull(s.t.Context(), wire.PullRequest{Queue: "Q", Pilot: "p", Slot: wire.Slot{Cores: min(n-len(leases), 100)},
 			Max: min(n-len(leases), 100), WaitS: 5})
 		s.must(err)
 		leases = append(leases, reply.Leases...)
@@ -77,11 +78,11 @@ func (s *stage) pull(n int) (leases []client.Lease) {
 	return leases
 }
 
-func (s *stage) finish(leases ...client.Lease) {
+func (s *stage) finish(leases ...wire.Lease) {
 	s.t.Helper()
-	req := client.FinishRequest{Pilot: "p"}
+	req := wire.FinishRequest{Pilot: "p"}
 	for _, l := range leases {
-		req.Results = append(req.Results, client.Result{Lease: l.Lease, Outcome: "finished"})
+		req.Results = append(req.Results, wire.Result{Lease: l.Lease, Outcome: "finished"})
 	}
 	reply, err := s.cl.Finish(s.t.Context(), req)
 	s.must(err)
@@ -123,7 +124,7 @@ func TestW1WhatIf(t *testing.T) {
 		t.Errorf("P1: %s", d)
 	}
 	next := strings.NewReplacer("weight: 70", "weight: 50", "weight: 25", "weight: 45").Replace(treeT)
-	a, err := s.cl.WhatIf(t.Context(), []byte(next), time.Time{}, client.ApplyOptions{})
+	a, err := s.cl.Site().WhatIf(t.Context(), []byte(next), time.Time{}, client.ApplyOptions{})
 	s.must(err)
 	got := map[string]string{}
 	for _, c := range a.Targets[0].Shares {
@@ -137,7 +138,7 @@ func TestW1WhatIf(t *testing.T) {
 	if w := a.Targets[0].Way; w.ETAS != nil || !strings.HasPrefix(w.ETA, "unknown") {
 		t.Errorf("nothing has ended: %+v", w)
 	}
-	if v, err := s.cl.Site(t.Context()); err != nil || v.Version != 1 {
+	if v, err := s.cl.Site().Current(t.Context()); err != nil || v.Version != 1 {
 		t.Errorf("version %d, %v", v.Version, err)
 	}
 }
@@ -154,18 +155,18 @@ func TestW2ChangeOfWeights(t *testing.T) {
 	if d := cmp.Diff(map[string]int{"A": 50, "B": 50}, s.held()); d != "" {
 		t.Fatal(d)
 	}
-	_, err := s.cl.Apply(t.Context(), []byte(strings.Replace(oneToOne, "{name: B}", "{name: B, weight: 3}", 1)), client.ApplyOptions{})
+	_, err := s.cl.Site().Apply(t.Context(), []byte(strings.Replace(oneToOne, "{name: B}", "{name: B, weight: 3}", 1)), client.ApplyOptions{})
 	s.must(err)
-	renew := client.RenewRequest{Pilot: "p"}
+	renew := wire.RenewRequest{Pilot: "p"}
 	for _, l := range leases {
-		renew.Leases = append(renew.Leases, client.Renewal{Lease: l.Lease, State: "running"})
+		renew.Leases = append(renew.Leases, wire.Renewal{Lease: l.Lease, State: "running"})
 	}
 	kept, err := s.cl.Renew(t.Context(), renew)
 	s.must(err)
 	if len(kept.Kept) != 100 || len(kept.Cancel)+len(kept.Lost) != 0 {
 		t.Errorf("kept %d, cancel %v, lost %v", len(kept.Kept), kept.Cancel, kept.Lost)
 	}
-	ofA := slices.DeleteFunc(slices.Clone(leases), func(l client.Lease) bool { return l.Share != "A" })
+	ofA := slices.DeleteFunc(slices.Clone(leases), func(l wire.Lease) bool { return l.Share != "A" })
 	for i, l := range ofA[:25] {
 		s.finish(l)
 		if got := s.pull(1)[0]; got.Share != "B" {
@@ -181,7 +182,7 @@ func TestW2ChangeOfWeights(t *testing.T) {
 	}
 	// 26 jobs of A ended in the last 5 minutes: the way back takes what 25 of B's take at A's pace of the pool.
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
-		a, err := s.cl.WhatIf(t.Context(), []byte(oneToOne), time.Time{}, client.ApplyOptions{})
+		a, err := s.cl.Site().WhatIf(t.Context(), []byte(oneToOne), time.Time{}, client.ApplyOptions{})
 		s.must(err)
 		p := a.Targets[0]
 		if p.Shares[0].Gain != 25 || p.Shares[1].Gain != -25 {
@@ -218,12 +219,12 @@ func TestLaterThroughTheCommands(t *testing.T) {
 	run(fail.Usage, "is not the number of a later version", "apply", "--cancel", "0")
 	pgtest.Age(t, s.d.pool, "site_later", "effective_at", 3*time.Hour)
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
-		v, err := s.cl.Site(t.Context())
-		return err == nil && v.Version == 2 && v.Note == "night", fmt.Sprintf("%+v %v", v.Head, err)
+		v, err := s.cl.Site().Current(t.Context())
+		return err == nil && v.Version == 2 && v.Note == "night", fmt.Sprintf("%+v %v", v, err)
 	})
 	run(fail.OK, "applied as 2", "apply", "--list-later", "--all")
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
-		st, err := s.cl.Shares(t.Context())
+		st, err := s.cl.Shares().Standing(t.Context())
 		return err == nil && st.Version == 2, fmt.Sprintf("the daemon works by version %d, %v", st.Version, err)
 	})
 }
@@ -259,7 +260,7 @@ func TestReassignThroughTheCommand(t *testing.T) {
 		t.Error(d)
 	}
 	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
-		st, err := s.cl.Shares(context.Background())
+		st, err := s.cl.Shares().Standing(context.Background())
 		s.must(err)
 		a, b := st.Pools[0].Shares[0], st.Pools[0].Shares[1]
 		return a.Held == 0 && a.Ready == 0 && b.Held == 10 && b.Ready == 30, fmt.Sprintf("%+v %+v", a, b)
@@ -290,7 +291,7 @@ func TestW4RulesOnPastTasks(t *testing.T) {
 	for _, name := range []string{"hello", "hello", "odd"} {
 		spec := servetest.Hello(5)
 		spec.Campaign = name
-		_, err := s.cl.Submit(t.Context(), spec, "")
+		_, err := s.cl.Tasks().Submit(t.Context(), spec, "")
 		s.must(err)
 	}
 	file := filepath.Join(t.TempDir(), "new.yml")
@@ -301,7 +302,7 @@ func TestW4RulesOnPastTasks(t *testing.T) {
 			t.Errorf("%q is missing: %d\n%s%s", want, o.code, o.out, o.err)
 		}
 	}
-	if v, err := s.cl.Site(t.Context()); err != nil || v.Version != 1 {
+	if v, err := s.cl.Site().Current(t.Context()); err != nil || v.Version != 1 {
 		t.Errorf("version %d, %v", v.Version, err)
 	}
 }

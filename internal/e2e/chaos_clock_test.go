@@ -19,8 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -267,7 +266,7 @@ func TestPilotClock(t *testing.T) {
 	d := serve(t, dsn, "--lease-first", leaseFirst.String(), "--lease-ttl", leaseTTL.String(), "--lease-renew", leaseRenew.String())
 	apply(t, d.client, "shares: [{name: A}]\nqueues: [{name: Q}]\n")
 	const jobs = 120
-	task, err := d.client.Submit(t.Context(), client.TaskSpec{Name: "clock", User: "u", Share: "A", Count: jobs, Command: []string{"sh", "-c", "sleep 0.8"}, Attempts: spec.Attempts{MaxAttempts: 3}}, "clock")
+	task, err := d.client.Tasks().Submit(t.Context(), wire.TaskSpec{Name: "clock", User: "u", Share: "A", Count: jobs, Command: []string{"sh", "-c", "sleep 0.8"}, MaxAttempts: 3}, "clock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +278,7 @@ func TestPilotClock(t *testing.T) {
 			"--node", fmt.Sprint("n", n), "--work-dir", filepath.Join(t.TempDir(), "w"))
 	}
 	ended := func() int64 {
-		now, err := d.client.Task(t.Context(), task.ID)
+		now, err := d.client.Tasks().Get(t.Context(), task.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

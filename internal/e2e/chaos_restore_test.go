@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -36,7 +36,7 @@ func TestRestore(t *testing.T) {
 		r.run(t, "pg_dump", "-d", r.cluster.DSN(), "-Fc", "-f", r.path("dump"))
 	})
 	kept, again := r.pull(t, d), r.pull(t, d)
-	if _, err := d.client.Renew(t.Context(), client.RenewRequest{Pilot: "p", Leases: []client.Renewal{{Lease: kept.Lease}, {Lease: again.Lease}}}); err != nil {
+	if _, err := d.client.Renew(t.Context(), wire.RenewRequest{Pilot: "p", Leases: []wire.Renewal{{Lease: kept.Lease}, {Lease: again.Lease}}}); err != nil {
 		t.Fatal(err)
 	}
 	point := one[string](t, r.cluster.DSN(), "SELECT clock_timestamp()::text")
@@ -60,14 +60,14 @@ func TestRestore(t *testing.T) {
 		if n := r.finished(t, restored.DSN()); n != before {
 			t.Errorf("%d jobs have finished at the point, want %d", n, before)
 		}
-		reply, err := d.client.Renew(t.Context(), client.RenewRequest{Pilot: "p", Leases: []client.Renewal{{Lease: kept.Lease}, {Lease: unknown.Lease}}})
+		reply, err := d.client.Renew(t.Context(), wire.RenewRequest{Pilot: "p", Leases: []wire.Renewal{{Lease: kept.Lease}, {Lease: unknown.Lease}}})
 		if err != nil || !slices.Equal(reply.Kept, []string{kept.Lease}) || !slices.Equal(reply.Lost, []string{unknown.Lease}) {
 			t.Errorf("renewals: %+v, %v", reply, err)
 		}
 		r.finish(t, d, kept, "recorded")
 		r.finish(t, d, again, "recorded") // it ended after the point, and is in force again
 		r.finish(t, d, unknown, "lease_lost")
-		if _, err := d.client.Task(t.Context(), after); !client.IsCode(err, "no_task") {
+		if _, err := d.client.Tasks().Get(t.Context(), after); !client.IsCode(err, "no_task") {
 			t.Errorf("the task of after the point: %v", err)
 		}
 		second := r.submit(t, d, 50)
@@ -217,8 +217,8 @@ func (r *restoring) serve(t *testing.T, dsn string) *daemon {
 
 func (r *restoring) submit(t *testing.T, d *daemon, n int64) int64 {
 	t.Helper()
-	task, err := d.client.Submit(t.Context(), client.TaskSpec{Name: "t", User: "ann", Share: "Prod/MC", Count: n, Command: []string{"job"},
-		Requirements: spec.Requirements{Cores: 1}}, fmt.Sprint(n))
+	task, err := d.client.Tasks().Submit(t.Context(), wire.TaskSpec{Name: "t", User: "ann", Share: "Prod/MC", Count: n, Command: []string{"job"},
+		Requirements: wire.TaskRequirements{Cores: 1}}, fmt.Sprint(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func (r *restoring) submit(t *testing.T, d *daemon, n int64) int64 {
 }
 
 // pull takes one job.
-func (r *restoring) pull(t *testing.T, d *daemon) client.Lease {
+func (r *restoring) pull(t *testing.T, d *daemon) wire.Lease {
 	t.Helper()
 	reply, err := d.client.Pull(t.Context(), onePull)
 	if err != nil {
@@ -235,11 +235,11 @@ func (r *restoring) pull(t *testing.T, d *daemon) client.Lease {
 	return reply.Leases[0]
 }
 
-var onePull = client.PullRequest{Queue: "BIG", Pilot: "p", Slot: client.Slot{Cores: 1}, Max: 1, WaitS: 10}
+var onePull = wire.PullRequest{Queue: "BIG", Pilot: "p", Slot: wire.Slot{Cores: 1}, Max: 1, WaitS: 10}
 
-func (r *restoring) finish(t *testing.T, d *daemon, l client.Lease, want string) {
+func (r *restoring) finish(t *testing.T, d *daemon, l wire.Lease, want string) {
 	t.Helper()
-	reply, err := d.client.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: l.Lease, Outcome: "finished"}}})
+	reply, err := d.client.Finish(t.Context(), wire.FinishRequest{Pilot: "p", Results: []wire.Result{{Lease: l.Lease, Outcome: "finished"}}})
 	if err != nil || reply.Verdicts[0].Verdict != want {
 		t.Errorf("finish of job %d: %+v, %v; want %s", l.Job, reply, err, want)
 	}
@@ -282,7 +282,7 @@ func (r *restoring) load(t *testing.T, d *daemon, n int, beside func()) {
 func (r *restoring) complete(t *testing.T, d *daemon, tasks ...int64) {
 	t.Helper()
 	eventually(t, 2*time.Minute, "the tasks are over", func() bool {
-		reply, err := d.client.Pull(t.Context(), client.PullRequest{Queue: "BIG", Pilot: "p", Slot: client.Slot{Cores: 32}, Max: 32})
+		reply, err := d.client.Pull(t.Context(), wire.PullRequest{Queue: "BIG", Pilot: "p", Slot: wire.Slot{Cores: 32}, Max: 32})
 		if err != nil && !errors.Is(err, client.ErrNoJobs) {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func (r *restoring) complete(t *testing.T, d *daemon, tasks ...int64) {
 			r.finish(t, d, l, "recorded")
 		}
 		return !slices.ContainsFunc(tasks, func(id int64) bool {
-			task, err := d.client.Task(t.Context(), id)
+			task, err := d.client.Tasks().Get(t.Context(), id)
 			return err != nil || task.EndedAt == nil
 		})
 	})

@@ -94,7 +94,7 @@ func (u *upgrade) change(t *testing.T, file string, links ...*link) {
 		l.file = file
 		u.start(t, l)
 		want := versionOf(t, file)
-		s, err := l.client.Status(t.Context())
+		s, err := l.client.Daemon().Status(t.Context())
 		if err != nil || s.Build != want {
 			t.Errorf("the daemon says that it is %q, %v; want %s", s.Build, err, want)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -33,11 +33,11 @@ type groupWorld struct {
 	task int64
 }
 
-func newGroupWorld(t *testing.T, written spec.Spec) *groupWorld {
+func newGroupWorld(t *testing.T, written wire.TaskSpec) *groupWorld {
 	w := &groupWorld{t: t, dir: t.TempDir()}
 	w.c = serve(t, pgtest.DSN(t), "--lease-first", "6s", "--lease-ttl", "6s", "--lease-renew", "2s").client
 	apply(t, w.c, groups)
-	w.task = submit(t, w.c, "A", 0, func(s *client.TaskSpec) {
+	w.task = submit(t, w.c, "A", 0, func(s *wire.TaskSpec) {
 		written.Name, written.User, written.Share = "groups", "alice", "A"
 		written.Command = []string{"sh", "-c", `n=$(echo "$1" | tr / -); echo "$DIVVY_CLAIM_POOL_NODE $DIVVY_CLAIM_POOL_DEVICES" > "$0/on-$n"
 			while [ -e "$0" ] && [ ! -e "$0/end-$n" ]; do sleep 0.3; done; code=$(cat "$0/end-$n"); rm "$0/end-$n"; exit $code`, w.dir, "{{.Input}}"}
@@ -73,13 +73,13 @@ func (w *groupWorld) end(code int, jobs ...string) {
 }
 
 // claims are those that are not released, by key.
-func (w *groupWorld) claims() map[string]client.Claim {
+func (w *groupWorld) claims() map[string]wire.ClaimStanding {
 	w.t.Helper()
-	page, err := w.c.Claims(w.t.Context(), client.ClaimFilter{Task: w.task, Limit: 100})
+	page, err := w.c.Claims().List(w.t.Context(), client.ClaimFilter{Task: w.task, Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	by := map[string]client.Claim{}
+	by := map[string]wire.ClaimStanding{}
 	for _, c := range page.Items {
 		by[c.Key] = c
 	}
@@ -101,7 +101,7 @@ func (w *groupWorld) reach(what string, units int64, want map[string]string) {
 		for key, c := range w.claims() {
 			got[key] = fmt.Sprint(c.State, " ", c.Sharers)
 		}
-		parts, err := w.c.Resource(w.t.Context(), "gpu")
+		parts, err := w.c.Resources().Get(w.t.Context(), "gpu")
 		if err != nil || len(parts) != 1 {
 			return false
 		}
@@ -115,14 +115,14 @@ func (w *groupWorld) reach(what string, units int64, want map[string]string) {
 // G1: 24 jobs hold 9 claims and 18 units, where one claim a job would need 84.
 func TestG1WithPilots(t *testing.T) {
 	t.Parallel()
-	w := newGroupWorld(t, spec.Spec{Structure: spec.Structure{Replicas: 2,
-		Groups: []spec.Group{{Name: "sgx", Replicas: 2, Members: []spec.Member{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2}},
-			Sharing: []spec.Sharing{{Template: "pool", Scope: "per_replica"}}}},
-		Roles:   []spec.Member{{Role: "metrics", Count: 2, Sharing: []spec.Sharing{{Template: "metrics-gpu", Scope: "all"}}}},
-		Sharing: []spec.Sharing{{Template: "res1", Scope: "all"}, {Template: "res2", Scope: "per_replica"}},
-		ClaimTemplates: []spec.ClaimTemplate{{Name: "pool", Node: true, Resources: map[string]int64{"gpu": 4}},
+	w := newGroupWorld(t, wire.TaskSpec{Replicas: 2,
+		Groups: []wire.TaskGroup{{Name: "sgx", Replicas: 2, Members: []wire.TaskMember{{Role: "pca", Count: 3}, {Role: "pcb", Count: 2}},
+			Sharing: []wire.TaskSharing{{Template: "pool", Scope: "per_replica"}}}},
+		Roles:   []wire.TaskMember{{Role: "metrics", Count: 2, Sharing: []wire.TaskSharing{{Template: "metrics-gpu", Scope: "all"}}}},
+		Sharing: []wire.TaskSharing{{Template: "res1", Scope: "all"}, {Template: "res2", Scope: "per_replica"}},
+		ClaimTemplates: []wire.TaskClaimTemplate{{Name: "pool", Node: true, Resources: map[string]int64{"gpu": 4}},
 			{Name: "metrics-gpu", Resources: map[string]int64{"gpu": 1}},
-			{Name: "res1", Resources: map[string]int64{"licence": 1}}, {Name: "res2", Resources: map[string]int64{"licence": 1}}}}})
+			{Name: "res1", Resources: map[string]int64{"licence": 1}}, {Name: "res2", Resources: map[string]int64{"licence": 1}}}})
 	w.pilot("n1", 24, 0) // room for all: they may be bound wherever they come first
 	w.pilot("n2", 24, 0)
 	w.reach("G1", 18, map[string]string{"res1": "bound 24", "0/res2": "bound 12", "1/res2": "bound 12",
@@ -130,7 +130,7 @@ func TestG1WithPilots(t *testing.T) {
 		"0/metrics/metrics-gpu": "bound 2", "1/metrics/metrics-gpu": "bound 2"})
 	held := map[string]int{}
 	for _, c := range w.claims() {
-		whole, err := w.c.Claim(t.Context(), c.ID)
+		whole, err := w.c.Claims().Get(t.Context(), c.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,10 +157,10 @@ func replica(n int) (jobs []string) {
 // node dies.
 func TestG3G6G7G8WithPilots(t *testing.T) {
 	t.Parallel()
-	w := newGroupWorld(t, spec.Spec{
-		Structure: spec.Structure{Groups: []spec.Group{{Name: "g", Replicas: 3, Members: []spec.Member{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
-			Sharing: []spec.Sharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}},
-			ClaimTemplates: []spec.ClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}, Resources: map[string]int64{"gpu": 4}}}}})
+	w := newGroupWorld(t, wire.TaskSpec{
+		Groups: []wire.TaskGroup{{Name: "g", Replicas: 3, Members: []wire.TaskMember{{Role: "pre", Count: 2}, {Role: "train", Count: 3}, {Role: "coord"}},
+			Sharing: []wire.TaskSharing{{Template: "pool", Scope: "per_replica", Only: []string{"pre", "train"}}}}},
+		ClaimTemplates: []wire.TaskClaimTemplate{{Name: "pool", Devices: map[string]int{"gpu": 4}, Resources: map[string]int64{"gpu": 4}}}})
 	key := func(n int) string { return fmt.Sprintf("0/g/%d/pool(pre,train)", n) }
 	all := func(state string, ns ...int) map[string]string {
 		m := map[string]string{}
@@ -218,7 +218,7 @@ func TestG3G6G7G8WithPilots(t *testing.T) {
 
 func (w *groupWorld) scale(replicas int) {
 	w.t.Helper()
-	if _, err := w.c.Scale(w.t.Context(), w.task, spec.Scaling{Group: "g", Replicas: replicas}); err != nil {
+	if _, err := w.c.Tasks().Scale(w.t.Context(), w.task, wire.Scaling{Group: "g", Replicas: replicas}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -247,7 +247,7 @@ func (w *groupWorld) apart() {
 			}
 			of[c.Node+" "+id] = key
 		}
-		whole, err := w.c.Claim(w.t.Context(), c.ID)
+		whole, err := w.c.Claims().Get(w.t.Context(), c.ID)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -57,8 +58,8 @@ func (s coldSite) targets() map[string]float64 {
 	return all
 }
 
-func (s coldSite) task(i int) client.TaskSpec {
-	return client.TaskSpec{Name: "cold", User: "alice", Share: s.path(i/s.leaves, i%s.leaves), Count: coldJobs, Command: []string{"true"}}
+func (s coldSite) task(i int) wire.TaskSpec {
+	return wire.TaskSpec{Name: "cold", User: "alice", Share: s.path(i/s.leaves, i%s.leaves), Count: coldJobs, Command: []string{"true"}}
 }
 
 // A site starts cold: every leaf gets a task, and pilots pull from the first moment on, when next to none of the jobs are made.
@@ -74,11 +75,11 @@ func TestColdStartOf900Leaves(t *testing.T) {
 func coldStart(t *testing.T, site coldSite) {
 	t.Run("tasks of one call", func(t *testing.T) {
 		site.play(t, 1, func(c *client.Client) {
-			var all []client.KeyedTask
+			var all []wire.KeyedTask
 			for i := range site.groups * site.leaves {
-				all = append(all, client.KeyedTask{Task: site.task(i)})
+				all = append(all, wire.KeyedTask{Task: site.task(i)})
 			}
-			done, err := c.SubmitMany(t.Context(), all)
+			done, err := c.Tasks().SubmitMany(t.Context(), all)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +93,7 @@ func coldStart(t *testing.T, site coldSite) {
 	t.Run("tasks one by one, two daemons", func(t *testing.T) {
 		site.play(t, 2, func(c *client.Client) {
 			for i := range site.groups * site.leaves {
-				if _, err := c.Submit(t.Context(), site.task(i), ""); err != nil {
+				if _, err := c.Tasks().Submit(t.Context(), site.task(i), ""); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -116,7 +117,7 @@ func (s coldSite) play(t *testing.T, daemons int, submit func(*client.Client)) {
 	apply(t, all[0], s.yaml())
 	for _, c := range all {
 		eventually(t, time.Minute, "the daemon knows the queue", func() bool {
-			_, err := c.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p"})
+			_, err := c.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: "p"})
 			return errors.Is(err, client.ErrNoJobs)
 		})
 	}
@@ -138,7 +139,7 @@ func (s coldSite) pull(t *testing.T, at []*client.Client) map[string]int {
 	for i := range 64 {
 		pilots.Go(func() {
 			for ctx.Err() == nil {
-				reply, err := at[i%len(at)].Pull(ctx, client.PullRequest{Queue: "Q", Pilot: fmt.Sprint("p", i), Max: 1 + i%4, WaitS: 5})
+				reply, err := at[i%len(at)].Pull(ctx, wire.PullRequest{Queue: "Q", Pilot: fmt.Sprint("p", i), Max: 1 + i%4, WaitS: 5})
 				if err != nil && !errors.Is(err, client.ErrNoJobs) && ctx.Err() == nil {
 					t.Error(err)
 					return

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // desk is where a stranger sits: a folder, an environment, and a daemon to talk to.
@@ -109,7 +109,7 @@ func TestFirstContact(t *testing.T) {
 
 func (d *desk) submit(file string) int64 {
 	d.t.Helper()
-	var page client.Page[client.Task]
+	var page wire.Page[wire.Task]
 	d.json(&page, "task", "submit", "-f", file)
 	if len(page.Items) != 1 || page.Items[0].ID == 0 {
 		d.t.Fatalf("submitted: %+v", page)
@@ -126,7 +126,7 @@ func (d *desk) json(into any, args ...string) {
 	}
 }
 
-func (d *desk) awaitTask(id int64) (task client.Task) {
+func (d *desk) awaitTask(id int64) (task wire.Task) {
 	d.t.Helper()
 	eventually(d.t, time.Minute, "the task is over", func() bool {
 		d.json(&task, "task", "show", fmt.Sprint(id))
@@ -138,12 +138,12 @@ func (d *desk) awaitTask(id int64) (task client.Task) {
 // logs looks at what the jobs of the task printed.
 func (d *desk) logs(task int64) {
 	d.t.Helper()
-	var page client.Page[client.Job]
+	var page wire.Page[wire.JobRow]
 	d.json(&page, "job", "list", "--task", fmt.Sprint(task))
 	if len(page.Items) != 20 {
 		d.t.Fatalf("%d jobs are listed", len(page.Items))
 	}
-	for _, j := range []client.Job{page.Items[0], page.Items[19]} {
+	for _, j := range []wire.JobRow{page.Items[0], page.Items[19]} {
 		d.prints([]string{"job", "logs", fmt.Sprint(j.ID)}, fmt.Sprintf("piece %d\n", j.Index))
 		d.prints([]string{"job", "show", fmt.Sprint(j.ID)}, "finished", "CERN")
 	}

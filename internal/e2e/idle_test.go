@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -17,7 +18,7 @@ func TestIdlePilot(t *testing.T) {
 	a, b := serve(t, dsn).client, serve(t, dsn).client
 	apply(t, b, "shares: [{name: A}]\nqueues: [{name: Q}]\n")
 	eventually(t, 10*time.Second, "daemon A knows the queue", func() bool {
-		_, err := a.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p"})
+		_, err := a.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: "p"})
 		return errors.Is(err, client.ErrNoJobs)
 	})
 	tries := 20
@@ -26,16 +27,16 @@ func TestIdlePilot(t *testing.T) {
 	}
 	var fromReady, fromSubmit []time.Duration
 	for range tries {
-		got, lease := make(chan error, 1), client.Lease{}
+		got, lease := make(chan error, 1), wire.Lease{}
 		go func() {
-			reply, err := a.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p", WaitS: 30})
+			reply, err := a.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: "p", WaitS: 30})
 			if err == nil {
 				lease = reply.Leases[0]
 			}
 			got <- err
 		}()
 		eventually(t, 10*time.Second, "the pull waits", func() bool {
-			s, err := a.Status(t.Context())
+			s, err := a.Daemon().Status(t.Context())
 			return err == nil && s.Waiting == 1
 		})
 		submitted := time.Now()
@@ -44,7 +45,7 @@ func TestIdlePilot(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		job, err := a.Job(t.Context(), lease.Job)
+		job, err := a.Jobs().Get(t.Context(), lease.Job)
 		if err != nil {
 			t.Fatal(err)
 		}

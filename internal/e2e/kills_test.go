@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -256,19 +256,19 @@ func (s *storm) submit(t *testing.T, tasks []work) {
 	rng := rand.New(rand.NewPCG(s.seed, 1e9))
 	for i, w := range tasks {
 		n := max(1, s.jobs*w.part/1000)
-		written := client.TaskSpec{Name: fmt.Sprintf("%s %d", w.kind, i), User: w.user, Share: w.share, Priority: w.priority,
-			Count: int64(n), Command: []string{"job", w.kind, "{{.Index}}"}, Attempts: spec.Attempts{MaxAttempts: 25},
-			Requirements: spec.Requirements{Cores: w.cores}, Queues: w.queues, Holdings: spec.Holdings{Resources: w.resources}}
+		written := wire.TaskSpec{Name: fmt.Sprintf("%s %d", w.kind, i), User: w.user, Share: w.share, Priority: w.priority,
+			Count: int64(n), Command: []string{"job", w.kind, "{{.Index}}"}, MaxAttempts: 25,
+			Requirements: wire.TaskRequirements{Cores: w.cores}, Queues: w.queues, Resources: w.resources}
 		if w.attempts > 0 {
 			written.MaxAttempts = w.attempts
 		}
 		if w.claimed != "" { // a resource, of which all jobs share one unit
-			written.Count, written.ClaimTemplates = 0, []spec.ClaimTemplate{{Name: "one", Resources: map[string]int64{w.claimed: 1}}}
-			written.Roles = []spec.Member{{Role: "member", Count: n, Sharing: []spec.Sharing{{Template: "one", Scope: "all"}}}}
+			written.Count, written.ClaimTemplates = 0, []wire.TaskClaimTemplate{{Name: "one", Resources: map[string]int64{w.claimed: 1}}}
+			written.Roles = []wire.TaskMember{{Role: "member", Count: n, Sharing: []wire.TaskSharing{{Template: "one", Scope: "all"}}}}
 		}
 		key := fmt.Sprint(s.seed, " ", w.share, " ", w.user, " ", w.kind, " ", w.part)
 		eventually(t, time.Minute, "the task is taken", func() bool {
-			task, err := s.fleet.any(rng).Submit(t.Context(), written, key)
+			task, err := s.fleet.any(rng).Tasks().Submit(t.Context(), written, key)
 			if err != nil && !client.IsUnavailable(err) {
 				t.Fatal(err)
 			}
@@ -352,10 +352,10 @@ func (s *storm) awaitTasks(t *testing.T) {
 		}
 	}()
 	for id, w := range s.tasks {
-		var task client.Task
+		var task wire.Task
 		eventually(t, 90*time.Second, fmt.Sprintf("task %d is over", id), func() bool {
 			var err error
-			task, err = s.fleet.any(rng).Task(t.Context(), id)
+			task, err = s.fleet.any(rng).Tasks().Get(t.Context(), id)
 			if err != nil && !client.IsUnavailable(err) {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/ownca"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -169,23 +169,23 @@ func (p *realPilot) leaves(t *testing.T) {
 }
 
 // one is the only job of a task, once it is as it should be.
-func (w *pandaWorld) one(t *testing.T, task int64, what string, holds func(client.Job) bool) (job client.Job) {
+func (w *pandaWorld) one(t *testing.T, task int64, what string, holds func(wire.JobRow) bool) (job wire.JobRow) {
 	t.Helper()
 	eventually(t, 5*time.Minute, what, func() bool {
 		time.Sleep(200 * time.Millisecond)
-		jobs, err := w.http.client.Jobs(t.Context(), client.JobFilter{Task: task})
+		jobs, err := w.http.client.Jobs().List(t.Context(), client.JobFilter{Task: task})
 		if err != nil || len(jobs.Items) != 1 {
 			return false
 		}
-		job, err = w.http.client.Job(t.Context(), jobs.Items[0].ID)
+		job, err = w.http.client.Jobs().Get(t.Context(), jobs.Items[0].ID)
 		return err == nil && holds(job)
 	})
 	return job
 }
 
-func last(j client.Job) dispatcher.Attempt {
+func last(j wire.JobRow) wire.Attempt {
 	if len(j.Attempts) == 0 {
-		return dispatcher.Attempt{}
+		return wire.Attempt{}
 	}
 	return j.Attempts[len(j.Attempts)-1]
 }
@@ -193,7 +193,7 @@ func last(j client.Job) dispatcher.Attempt {
 // task submits one job for a queue.
 func (w *pandaWorld) task(t *testing.T, queue string, attempts int, code string) int64 {
 	t.Helper()
-	return submit(t, w.http.client, "A", 1, func(s *client.TaskSpec) {
+	return submit(t, w.http.client, "A", 1, func(s *wire.TaskSpec) {
 		s.Label, s.Queues, s.MaxAttempts, s.Command = "managed", []string{queue}, attempts, []string{"sh", "-c", code}
 	}).ID
 }
@@ -201,7 +201,7 @@ func (w *pandaWorld) task(t *testing.T, queue string, attempts int, code string)
 // log checks that a job's log holds a text.
 func (w *pandaWorld) log(t *testing.T, job int64, want string) {
 	t.Helper()
-	got, err := w.http.client.JobLog(t.Context(), job, 0)
+	got, err := w.http.client.Jobs().Log(t.Context(), job, 0)
 	if err != nil || !strings.Contains(got.Tail, want) {
 		t.Errorf("the log of job %d does not say %q: %v\n%s", job, want, err, got.Tail)
 	}
@@ -209,16 +209,16 @@ func (w *pandaWorld) log(t *testing.T, job int64, want string) {
 
 func (w *pandaWorld) finished(t *testing.T, _ *pandaWorld) {
 	task := w.task(t, "FINISHED", 1, `echo "hello from $DIVVY_JOB at $DIVVY_QUEUE"; sleep 3`)
-	wire := recordWire(t, w.http.client.URL())
-	pilot := w.startPilot(t, wire.url, "FINISHED")
+	tap := recordWire(t, w.http.client.URL())
+	pilot := w.startPilot(t, tap.url, "FINISHED")
 	pilot.leaves(t)
-	job := w.one(t, task, "the job is over", func(j client.Job) bool { return j.State == "finished" })
+	job := w.one(t, task, "the job is over", func(j wire.JobRow) bool { return j.State == "finished" })
 	a := last(job)
 	if a.Attempt != 1 || a.State != "finished" || a.ExitCode == nil || *a.ExitCode != 0 || a.StartedAt == nil || a.Report["pilotTiming"] == nil {
 		t.Errorf("%+v", a)
 	}
 	w.log(t, job.ID, fmt.Sprintf("hello from %d at FINISHED", job.ID))
-	if got := wire.said(); !regexp.MustCompile(`^getJob starting (running )+finished$`).MatchString(got) {
+	if got := tap.said(); !regexp.MustCompile(`^getJob starting (running )+finished$`).MatchString(got) {
 		t.Errorf("on the wire: %s", got)
 	}
 	w.over(t, task, "done")
@@ -228,23 +228,23 @@ func (w *pandaWorld) finished(t *testing.T, _ *pandaWorld) {
 func (w *pandaWorld) over(t *testing.T, task int64, state string) {
 	t.Helper()
 	eventually(t, time.Minute, "the task is "+state, func() bool {
-		got, err := w.http.client.Task(t.Context(), task)
+		got, err := w.http.client.Tasks().Get(t.Context(), task)
 		return err == nil && got.State == state
 	})
 }
 
 func (w *pandaWorld) failed(t *testing.T, _ *pandaWorld) {
 	task := w.task(t, "FAILED", 1, "echo to stdout; echo to stderr >&2; exit 7")
-	wire := recordWire(t, w.http.client.URL())
-	w.startPilot(t, wire.url, "FAILED").leaves(t)
-	job := w.one(t, task, "the job is over", func(j client.Job) bool { return j.State == "failed" })
+	tap := recordWire(t, w.http.client.URL())
+	w.startPilot(t, tap.url, "FAILED").leaves(t)
+	job := w.one(t, task, "the job is over", func(j wire.JobRow) bool { return j.State == "failed" })
 	a := last(job)
 	if a.Attempt != 1 || a.State != "failed" || a.ExitCode == nil || *a.ExitCode != 7 || a.Report["pilotErrorCode"] != 1305.0 || a.Report["transExitCode"] != 7.0 {
 		t.Errorf("%+v", a)
 	}
 	w.log(t, job.ID, "to stdout")
 	w.log(t, job.ID, "to stderr")
-	if got := wire.said(); !strings.HasPrefix(got, "getJob starting running") || !strings.HasSuffix(got, " failed") {
+	if got := tap.said(); !strings.HasPrefix(got, "getJob starting running") || !strings.HasSuffix(got, " failed") {
 		t.Errorf("on the wire: %s", got)
 	}
 	w.over(t, task, "failed")
@@ -252,20 +252,20 @@ func (w *pandaWorld) failed(t *testing.T, _ *pandaWorld) {
 
 func (w *pandaWorld) killed(t *testing.T, _ *pandaWorld) {
 	task := w.task(t, "KILLED", 3, "echo begun; sleep 1000")
-	wire := recordWire(t, w.http.client.URL())
-	pilot := w.startPilot(t, wire.url, "KILLED")
-	job := w.one(t, task, "the job runs", func(j client.Job) bool { return last(j).State == "running" })
-	if _, err := w.http.client.KillJob(t.Context(), job.ID); err != nil {
+	tap := recordWire(t, w.http.client.URL())
+	pilot := w.startPilot(t, tap.url, "KILLED")
+	job := w.one(t, task, "the job runs", func(j wire.JobRow) bool { return last(j).State == "running" })
+	if _, err := w.http.client.Jobs().Kill(t.Context(), job.ID); err != nil {
 		t.Fatal(err)
 	}
-	job = w.one(t, task, "the job is cancelled", func(j client.Job) bool { return j.State == "cancelled" })
+	job = w.one(t, task, "the job is cancelled", func(j wire.JobRow) bool { return j.State == "cancelled" })
 	pilot.leaves(t)
 	if a := last(job); len(job.Attempts) != 1 || a.Report["pilotErrorCode"] != 1144.0 {
 		t.Errorf("%+v", job)
 	}
 	w.log(t, job.ID, "begun")
-	if got := wire.said(); !strings.HasSuffix(got, " failed") || !slices.Contains(wire.commands(), "tobekilled") {
-		t.Errorf("on the wire: %s, told %v", got, wire.commands())
+	if got := tap.said(); !strings.HasSuffix(got, " failed") || !slices.Contains(tap.commands(), "tobekilled") {
+		t.Errorf("on the wire: %s, told %v", got, tap.commands())
 	}
 }
 
@@ -273,11 +273,11 @@ func (w *pandaWorld) killed(t *testing.T, _ *pandaWorld) {
 func (w *pandaWorld) died(t *testing.T, _ *pandaWorld) {
 	task := w.task(t, "DIED", 2, `echo attempt $DIVVY_ATTEMPT; if [ "$DIVVY_ATTEMPT" = 1 ]; then sleep 1000; fi`)
 	pilot := w.startPilot(t, w.short.client.URL(), "DIED")
-	w.one(t, task, "the job runs", func(j client.Job) bool { return last(j).State == "running" })
+	w.one(t, task, "the job runs", func(j wire.JobRow) bool { return last(j).State == "running" })
 	pilot.die()
-	w.one(t, task, "the attempt is lost", func(j client.Job) bool { return last(j).State == "lost" && j.State == "ready" })
+	w.one(t, task, "the attempt is lost", func(j wire.JobRow) bool { return last(j).State == "lost" && j.State == "ready" })
 	w.startPilot(t, w.http.client.URL(), "DIED").leaves(t)
-	job := w.one(t, task, "the job is over", func(j client.Job) bool { return j.State == "finished" })
+	job := w.one(t, task, "the job is over", func(j wire.JobRow) bool { return j.State == "finished" })
 	if len(job.Attempts) != 2 || job.Attempts[0].State != "lost" || job.Attempts[1].State != "finished" {
 		t.Errorf("%+v", job)
 	}
@@ -288,7 +288,7 @@ func (w *pandaWorld) died(t *testing.T, _ *pandaWorld) {
 func (w *pandaWorld) x509(t *testing.T, _ *pandaWorld) {
 	task := w.task(t, "X509", 1, "echo behind TLS")
 	w.startPilot(t, w.tls, "X509", "AUTH=x509", "CLIENT_PEM="+w.pem, "CAPATH="+w.cas).leaves(t)
-	job := w.one(t, task, "the job is over", func(j client.Job) bool { return j.State == "finished" })
+	job := w.one(t, task, "the job is over", func(j wire.JobRow) bool { return j.State == "finished" })
 	if a := last(job); a.Attempt != 1 || a.ExitCode == nil || *a.ExitCode != 0 {
 		t.Errorf("%+v", a)
 	}
@@ -309,7 +309,7 @@ func (w *pandaWorld) prun(t *testing.T, _ *pandaWorld) {
 	}
 	pilot := w.startPilot(t, at, "PRUN", "JOBLABEL=user")
 	pilot.leaves(t)
-	job := w.one(t, task, "the job is over", func(j client.Job) bool { return j.State == "finished" })
+	job := w.one(t, task, "the job is over", func(j wire.JobRow) bool { return j.State == "finished" })
 	w.over(t, task, "done")
 	name := "user.alice." + found[1] + "._" + serial + ".out.txt"
 	content := pilot.stored(t, name)
@@ -321,7 +321,7 @@ func (w *pandaWorld) prun(t *testing.T, _ *pandaWorld) {
 		t.Errorf("outputs %v", last(job).Outputs)
 	}
 	w.log(t, job.ID, "output out.txt is "+name)
-	if got, err := w.http.client.Task(t.Context(), task); err != nil || got.User != "alice" {
+	if got, err := w.http.client.Tasks().Get(t.Context(), task); err != nil || got.User != "alice" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// What was uploaded need not be again, and what cannot be had is said in words.

@@ -17,21 +17,21 @@ import (
 	"testing"
 )
 
-// wire stands between a pilot and a daemon and notes what the pilot says and is told.
-type wire struct {
+// tap stands between a pilot and a daemon and notes what the pilot says and is told.
+type tap struct {
 	url string
 	mu  sync.Mutex
 	all []string
 	cmd []string
 }
 
-func recordWire(t *testing.T, to string) *wire {
+func recordWire(t *testing.T, to string) *tap {
 	t.Helper()
 	at, err := url.Parse(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{}
+	w := &tap{}
 	proxy := httputil.NewSingleHostReverseProxy(at) // the daemon hears the proxy's name in Host, as the pilot knows it
 	proxy.ModifyResponse = func(r *http.Response) error {
 		body, err := io.ReadAll(r.Body)
@@ -59,7 +59,7 @@ func recordWire(t *testing.T, to string) *wire {
 }
 
 // note keeps the states of updates, and that jobs were asked for.
-func (w *wire) note(call string, body []byte) {
+func (w *tap) note(call string, body []byte) {
 	if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
 		body, _ = io.ReadAll(z)
 	}
@@ -75,13 +75,13 @@ func (w *wire) note(call string, body []byte) {
 	}
 }
 
-func (w *wire) said() string {
+func (w *tap) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.all, " ")
 }
 
-func (w *wire) commands() []string {
+func (w *tap) commands() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string(nil), w.cmd...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // pilot is a simulated one: it pulls, "runs" jobs for a few milliseconds and reports them. Every call is said again,
@@ -51,7 +52,7 @@ func (s *storm) pilots(ctx context.Context, n int) {
 // live goes on until the pilot vanishes or the run is over.
 func (p *pilot) live(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
-		req := client.PullRequest{Queue: p.queue, Pilot: p.name, Node: "e2e", Slot: client.Slot{Cores: slotCores},
+		req := wire.PullRequest{Queue: p.queue, Pilot: p.name, Node: "e2e", Slot: wire.Slot{Cores: slotCores},
 			Max: 1 + p.rng.IntN(6), WaitS: float64(p.rng.IntN(4)), RequestID: strconv.Itoa(n)}
 		leases := p.pull(ctx, req)
 		if len(leases) == 0 {
@@ -69,7 +70,7 @@ func (p *pilot) live(ctx context.Context) {
 
 // pull is one request, said until it is answered. Now and then the pilot hangs up and asks another daemon, so that
 // two of them work on the same request.
-func (p *pilot) pull(ctx context.Context, req client.PullRequest) []client.Lease {
+func (p *pilot) pull(ctx context.Context, req wire.PullRequest) []wire.Lease {
 	first := wall()
 	for try := 0; ctx.Err() == nil; try++ {
 		patience := time.Duration(req.WaitS*float64(time.Second)) + answerWithin
@@ -77,7 +78,7 @@ func (p *pilot) pull(ctx context.Context, req client.PullRequest) []client.Lease
 			patience = time.Duration(1+p.rng.IntN(30)) * time.Millisecond
 		}
 		from := wall()
-		reply, err := within(ctx, patience, func(ctx context.Context) (client.PullReply, error) { return p.at.Pull(ctx, req) })
+		reply, err := within(ctx, patience, func(ctx context.Context) (wire.PullReply, error) { return p.at.Pull(ctx, req) })
 		switch {
 		case err == nil:
 			p.heard(reply.Leases, first)
@@ -94,7 +95,7 @@ func (p *pilot) pull(ctx context.Context, req client.PullRequest) []client.Lease
 	return nil
 }
 
-func (p *pilot) heard(leases []client.Lease, from int64) {
+func (p *pilot) heard(leases []wire.Lease, from int64) {
 	to := wall()
 	for _, l := range leases {
 		p.history.add(said{job: l.Job, attempt: l.Attempt, verb: pulled, lease: l.Lease, daemon: p.at.URL(), from: from, to: to})
@@ -111,7 +112,7 @@ func (p *pilot) elsewhere(ctx context.Context, what string, err error, try int) 
 		return false
 	}
 	if client.IsUnavailable(err) {
-		var said *client.Problem
+		var said *wire.Problem
 		if errors.As(err, &said) {
 			if p.away.Add(1); client.RetryAfter(err) <= 0 {
 				p.oddity(fmt.Sprintf("%s of %s: %v, without Retry-After", what, p.name, err))
@@ -127,8 +128,8 @@ func (p *pilot) elsewhere(ctx context.Context, what string, err error, try int) 
 }
 
 // perform runs the jobs: the quick ones together, then those that need renewals.
-func (p *pilot) perform(ctx context.Context, leases []client.Lease) {
-	var quick, slow []client.Lease
+func (p *pilot) perform(ctx context.Context, leases []wire.Lease) {
+	var quick, slow []wire.Lease
 	for _, l := range leases {
 		if l.Command[1] == "slow" {
 			slow = append(slow, l)
@@ -160,7 +161,7 @@ func (p *pilot) perform(ctx context.Context, leases []client.Lease) {
 }
 
 // hold keeps a lease for longer than it lives by itself.
-func (p *pilot) hold(ctx context.Context, l client.Lease) (kept bool) {
+func (p *pilot) hold(ctx context.Context, l wire.Lease) (kept bool) {
 	for until := time.Now().Add(leaseFirst + time.Second); time.Now().Before(until); {
 		if !p.renew(ctx, l) {
 			return false
@@ -172,11 +173,11 @@ func (p *pilot) hold(ctx context.Context, l client.Lease) (kept bool) {
 	return true
 }
 
-func (p *pilot) renew(ctx context.Context, l client.Lease) (kept bool) {
+func (p *pilot) renew(ctx context.Context, l wire.Lease) (kept bool) {
 	op := said{job: l.Job, attempt: l.Attempt, verb: renewed, lease: l.Lease, from: wall(), to: never, unknown: true}
-	req := client.RenewRequest{Pilot: p.name, Leases: []client.Renewal{{Lease: l.Lease, State: "running"}}}
+	req := wire.RenewRequest{Pilot: p.name, Leases: []wire.Renewal{{Lease: l.Lease, State: "running"}}}
 	for try := 0; ctx.Err() == nil; try++ {
-		reply, err := within(ctx, answerWithin, func(ctx context.Context) (client.RenewReply, error) { return p.at.Renew(ctx, req) })
+		reply, err := within(ctx, answerWithin, func(ctx context.Context) (wire.RenewReply, error) { return p.at.Renew(ctx, req) })
 		if err == nil {
 			op.unknown, op.kept, op.to = false, len(reply.Kept) == 1, wall()
 			break
@@ -191,7 +192,7 @@ func (p *pilot) renew(ctx context.Context, l client.Lease) (kept bool) {
 
 // outcome is how a job goes: what its command says. A pilot that was cut off says something else than whoever runs
 // the job now, so that it shows when it is heard.
-func (p *pilot) outcome(l client.Lease) string {
+func (p *pilot) outcome(l wire.Lease) string {
 	if p.cutOff {
 		return "failed"
 	}
@@ -203,13 +204,13 @@ func (p *pilot) outcome(l client.Lease) string {
 }
 
 // report says how attempts ended, until it is answered or the run is over.
-func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
+func (p *pilot) report(ctx context.Context, leases ...wire.Lease) {
 	from := wall()
-	req := client.FinishRequest{Pilot: p.name}
+	req := wire.FinishRequest{Pilot: p.name}
 	for _, l := range leases {
-		req.Results = append(req.Results, client.Result{Lease: l.Lease, Outcome: client.Outcome(p.outcome(l))})
+		req.Results = append(req.Results, wire.Result{Lease: l.Lease, Outcome: wire.Outcome(p.outcome(l))})
 	}
-	var reply client.FinishReply
+	var reply wire.FinishReply
 	err := errors.New("not said")
 	tries := 0
 	for ; ctx.Err() == nil; tries++ {
@@ -217,7 +218,7 @@ func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
 		if p.rng.IntN(50) == 0 {
 			patience = time.Duration(1+p.rng.IntN(30)) * time.Millisecond
 		}
-		reply, err = within(ctx, patience, func(ctx context.Context) (client.FinishReply, error) { return p.at.Finish(ctx, req) })
+		reply, err = within(ctx, patience, func(ctx context.Context) (wire.FinishReply, error) { return p.at.Finish(ctx, req) })
 		if err == nil || !p.elsewhere(ctx, "finish", err, tries) {
 			break
 		}
@@ -245,12 +246,12 @@ func (p *pilot) report(ctx context.Context, leases ...client.Lease) {
 
 // comeBack is a pilot that was cut off: when a lease of its has run out, it reports again and again, while others run
 // the job.
-func (p *pilot) comeBack(ctx context.Context, leases []client.Lease) {
+func (p *pilot) comeBack(ctx context.Context, leases []wire.Lease) {
 	rng := rand.New(rand.NewPCG(p.seed, uint64(leases[0].Job)))
 	ghost := &pilot{storm: p.storm, name: p.name, queue: p.queue, rng: rng, at: p.fleet.any(rng), cutOff: true}
 	last := leases[len(leases)-1]
 	for taken := false; !taken && pause(ctx, 30*time.Millisecond); {
-		job, err := within(ctx, answerWithin, func(ctx context.Context) (client.Job, error) { return ghost.at.Job(ctx, last.Job) })
+		job, err := within(ctx, answerWithin, func(ctx context.Context) (wire.JobRow, error) { return ghost.at.Jobs().Get(ctx, last.Job) })
 		if err != nil && !ghost.elsewhere(ctx, "job", err, 0) {
 			break
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -21,13 +21,13 @@ queues: [{name: Q, slots: 100}]
 `
 
 // shown is what the API shows of the shares of the default pool, by path.
-func shown(t testing.TB, c *client.Client) map[string]dispatcher.ShareStanding {
+func shown(t testing.TB, c *client.Client) map[string]wire.ShareStanding {
 	t.Helper()
-	st, err := c.Shares(t.Context())
+	st, err := c.Shares().Standing(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]dispatcher.ShareStanding{}
+	all := map[string]wire.ShareStanding{}
 	for _, s := range st.Pools[0].Shares {
 		all[s.Path] = s
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -57,7 +58,7 @@ func TestReclaim(t *testing.T) {
 			t.Parallel()
 			d := serve(t, pgtest.DSN(t))
 			apply(t, d.client, c.site)
-			leases := map[string]client.Lease{}
+			leases := map[string]wire.Lease{}
 			for _, share := range slices.Sorted(maps.Keys(c.before)) {
 				submit(t, d.client, share, int64(c.before[share]), nil)
 				waitReady(t, d.client, map[string]int64{share: int64(c.before[share])})
@@ -90,11 +91,11 @@ func TestReclaim(t *testing.T) {
 }
 
 // ordered renews leases and returns those that are to end.
-func ordered(t testing.TB, c *client.Client, leases map[string]client.Lease) (tokens []string) {
+func ordered(t testing.TB, c *client.Client, leases map[string]wire.Lease) (tokens []string) {
 	t.Helper()
-	req := client.RenewRequest{Pilot: "p"}
+	req := wire.RenewRequest{Pilot: "p"}
 	for token := range leases {
-		req.Leases = append(req.Leases, client.Renewal{Lease: token, State: "running"})
+		req.Leases = append(req.Leases, wire.Renewal{Lease: token, State: "running"})
 	}
 	reply, err := c.Renew(t.Context(), req)
 	if err != nil {
@@ -110,14 +111,14 @@ func ordered(t testing.TB, c *client.Client, leases map[string]client.Lease) (to
 }
 
 // give reports a reclaimed job cancelled: it is ready again, and no attempt was charged.
-func give(t testing.TB, c *client.Client, l client.Lease) {
+func give(t testing.TB, c *client.Client, l wire.Lease) {
 	t.Helper()
-	reply, err := c.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: l.Lease, Outcome: "cancelled"}}})
+	reply, err := c.Finish(t.Context(), wire.FinishRequest{Pilot: "p", Results: []wire.Result{{Lease: l.Lease, Outcome: "cancelled"}}})
 	if err != nil || reply.Verdicts[0].Verdict != "recorded" || reply.Verdicts[0].JobState != "ready" {
 		t.Fatalf("%+v, %v; want recorded, job ready", reply, err)
 	}
 	eventually(t, 30*time.Second, "three attempts are left, the first is revoked", func() bool { // as of the fold
-		job, err := c.Job(t.Context(), l.Job)
+		job, err := c.Jobs().Get(t.Context(), l.Job)
 		return err == nil && job.MaxAttempts-job.Attempt == 2 && len(job.Attempts) > 0 && job.Attempts[0].State == "revoked"
 	})
 }
@@ -138,18 +139,18 @@ shares: [{name: A}, {name: B, reclaim: {grace: 1s}}]
 on_no_match: reject
 queues: [{name: Q, slots: 2}]
 `)
-			victim := submit(t, d.client, "A", 2, func(s *client.TaskSpec) { s.Command = []string{"sh", "-c", command} })
+			victim := submit(t, d.client, "A", 2, func(s *wire.TaskSpec) { s.Command = []string{"sh", "-c", command} })
 			start(t, environment(), "pilot", "--server", d.client.URL(), "--queue", "Q", "--slots", "2", "--work-dir", filepath.Join(t.TempDir(), "w"))
 			eventually(t, 30*time.Second, "both slots run A", func() bool { return standing(t, d.client)["A"].Held == 2 })
 			task := submit(t, d.client, "B", 1, nil)
 			eventually(t, 30*time.Second, "B's job has finished", func() bool {
-				now, err := d.client.Task(t.Context(), task.ID)
+				now, err := d.client.Tasks().Get(t.Context(), task.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return now.Jobs.Finished == 1
 			})
-			if a, err := d.client.Task(t.Context(), victim.ID); err != nil || a.Jobs.Failed != 0 || a.Jobs.Cancelled != 0 {
+			if a, err := d.client.Tasks().Get(t.Context(), victim.ID); err != nil || a.Jobs.Failed != 0 || a.Jobs.Cancelled != 0 {
 				t.Errorf("A's task: %+v, %v; want no job failed or cancelled", a.Jobs, err)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -25,14 +25,14 @@ resources:
 `
 
 // asking makes a task of a user whose jobs need units.
-func asking(user string, units map[string]int64) func(*client.TaskSpec) {
-	return func(s *client.TaskSpec) { s.Name, s.User, s.Resources = "of "+user, user, units }
+func asking(user string, units map[string]int64) func(*wire.TaskSpec) {
+	return func(s *wire.TaskSpec) { s.Name, s.User, s.Resources = "of "+user, user, units }
 }
 
 var maya = map[string]int64{"maya": 1}
 
 // users says whose tasks the jobs are of.
-func users(tasks ...client.Task) map[int64]string {
+func users(tasks ...wire.Task) map[int64]string {
 	of := map[int64]string{}
 	for _, t := range tasks {
 		of[t.ID] = t.User
@@ -41,11 +41,11 @@ func users(tasks ...client.Task) map[int64]string {
 }
 
 // pullAll pulls until there is no job, and counts by user.
-func pullAll(t testing.TB, c *client.Client, of map[int64]string) (leases []client.Lease, by map[string]int) {
+func pullAll(t testing.TB, c *client.Client, of map[int64]string) (leases []wire.Lease, by map[string]int) {
 	t.Helper()
 	by = map[string]int{}
 	for {
-		reply, err := c.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p", Slot: client.Slot{Cores: 1}})
+		reply, err := c.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: "p", Slot: wire.Slot{Cores: 1}})
 		if errors.Is(err, client.ErrNoJobs) {
 			return leases, by
 		}
@@ -75,7 +75,7 @@ func TestA1A2A3A8(t *testing.T) {
 		{"A8", 10, []int64{2, 20}, map[string]int{"u0": 2, "u1": 8}},
 	} {
 		apply(t, c, fmt.Sprintf(licences, row.units))
-		var tasks []client.Task
+		var tasks []wire.Task
 		total := int64(0)
 		for i, n := range row.jobs {
 			tasks = append(tasks, submit(t, c, "A", n, asking(fmt.Sprint("u", i), maya)))
@@ -92,7 +92,7 @@ func TestA1A2A3A8(t *testing.T) {
 			t.Errorf("%s: %d units of %d are used", row.name, len(leases), row.units)
 		}
 		for _, task := range tasks {
-			if _, err := c.Kill(t.Context(), task.ID); err != nil {
+			if _, err := c.Tasks().Kill(t.Context(), task.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -160,7 +160,7 @@ func TestA12(t *testing.T) {
 	submit(t, c, "A", 40, asking("alice", maya))
 	waitReady(t, c, map[string]int64{"A": 40})
 	running, _ := pullAll(t, c, nil)
-	if _, err := c.SetResourceCapacity(t.Context(), "maya", "", 6, "test"); err != nil {
+	if _, err := c.Resources().SetCapacity(t.Context(), "maya", "", 6, "test"); err != nil {
 		t.Fatal(err)
 	}
 	finishAll(t, c, running[:4]...)
@@ -171,7 +171,7 @@ func TestA12(t *testing.T) {
 	if leases, _ := pullAll(t, c, nil); len(leases) != 1 {
 		t.Errorf("%d leases with one unit free", len(leases))
 	}
-	list, err := c.Resource(t.Context(), "maya")
+	list, err := c.Resources().Get(t.Context(), "maya")
 	if err != nil || len(list) != 1 || list[0].Held != 6 || list[0].Capacity != 6 || list[0].FileCapacity != 10 || len(list[0].IDs) != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -207,7 +207,7 @@ func TestA15(t *testing.T) {
 	t.Parallel()
 	c := serve(t, pgtest.DSN(t)).client
 	apply(t, c, fmt.Sprintf(licences, 80))
-	if _, err := c.ReportExternal(t.Context(), "maya", "", 100, 30); err != nil {
+	if _, err := c.Resources().ReportExternal(t.Context(), "maya", "", 100, 30); err != nil {
 		t.Fatal(err)
 	}
 	carol := submit(t, c, "A", 100, asking("carol", maya))
@@ -215,8 +215,8 @@ func TestA15(t *testing.T) {
 	if leases, _ := pullAll(t, c, users(carol)); len(leases) != 70 {
 		t.Errorf("%d leases, want 70: of 100 units 30 are used outside, and 80 are ours at the most", len(leases))
 	}
-	spec := client.TaskSpec{Name: "x", User: "alice", Share: "A", Count: 1, Command: []string{"true"}, Holdings: spec.Holdings{Resources: map[string]int64{"mayo": 1}}}
-	if _, err := c.Submit(t.Context(), spec, ""); err == nil {
+	spec := wire.TaskSpec{Name: "x", User: "alice", Share: "A", Count: 1, Command: []string{"true"}, Resources: map[string]int64{"mayo": 1}}
+	if _, err := c.Tasks().Submit(t.Context(), spec, ""); err == nil {
 		t.Error("a task that asks for a resource which there is not was taken")
 	}
 }

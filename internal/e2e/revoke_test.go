@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -31,7 +31,7 @@ queues: [{name: Q, slots: 2}]
 `)
 	submit(t, c, "A", 2, nil)
 	waitReady(t, c, map[string]int64{"A": 2})
-	held := map[string]client.Lease{}
+	held := map[string]wire.Lease{}
 	for range 2 {
 		l := pullOne(t, c, nil)
 		held[l.Lease] = l
@@ -44,7 +44,7 @@ queues: [{name: Q, slots: 2}]
 		return len(orders) > 0
 	})
 	victim := held[orders[0]]
-	if len(orders) != 1 || slices.ContainsFunc(values(held), func(l client.Lease) bool { return l.Job > victim.Job }) {
+	if len(orders) != 1 || slices.ContainsFunc(values(held), func(l wire.Lease) bool { return l.Job > victim.Job }) {
 		t.Fatalf("orders %v of %v; want one, to the youngest", orders, held)
 	}
 	pgtest.Age(t, db, "reclaims", "ordered_at", 110*time.Second)
@@ -53,14 +53,14 @@ queues: [{name: Q, slots: 2}]
 	}
 	pgtest.Age(t, db, "reclaims", "ordered_at", time.Hour)
 	eventually(t, 2*time.Minute, "the lease is revoked", func() bool {
-		job, err := c.Job(t.Context(), victim.Job)
+		job, err := c.Jobs().Get(t.Context(), victim.Job)
 		return err == nil && job.State == "ready" && job.Attempts[0].State == "revoked" && job.MaxAttempts-job.Attempt == 2
 	})
-	reply, err := c.Renew(t.Context(), client.RenewRequest{Pilot: "p", Leases: []client.Renewal{{Lease: victim.Lease, State: "running"}}})
+	reply, err := c.Renew(t.Context(), wire.RenewRequest{Pilot: "p", Leases: []wire.Renewal{{Lease: victim.Lease, State: "running"}}})
 	if err != nil || !slices.Equal(reply.Lost, []string{victim.Lease}) {
 		t.Errorf("its pilot hears %+v, %v; want that the lease is lost", reply, err)
 	}
-	late, err := c.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: victim.Lease, Outcome: "finished"}}})
+	late, err := c.Finish(t.Context(), wire.FinishRequest{Pilot: "p", Results: []wire.Result{{Lease: victim.Lease, Outcome: "finished"}}})
 	if err != nil || late.Verdicts[0].Verdict != "lease_lost" {
 		t.Errorf("its word after that: %+v, %v; want lease_lost", late, err)
 	}
@@ -74,6 +74,6 @@ queues: [{name: Q, slots: 2}]
 	}
 }
 
-func values(m map[string]client.Lease) []client.Lease {
+func values(m map[string]wire.Lease) []wire.Lease {
 	return slices.Collect(maps.Values(m))
 }

@@ -11,26 +11,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // apply puts a site in force.
 func apply(t testing.TB, c *client.Client, yaml string) {
 	t.Helper()
-	if _, err := c.Apply(t.Context(), []byte(yaml), client.ApplyOptions{File: "site.yml", By: "test"}); err != nil {
+	if _, err := c.Site().Apply(t.Context(), []byte(yaml), client.ApplyOptions{File: "site.yml", By: "test"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // submit makes a task for a share.
-func submit(t testing.TB, c *client.Client, share string, count int64, change func(*client.TaskSpec)) client.Task {
+func submit(t testing.TB, c *client.Client, share string, count int64, change func(*wire.TaskSpec)) wire.Task {
 	t.Helper()
-	s := client.TaskSpec{Name: "of " + share, User: "alice", Share: share, Count: count, Command: []string{"true"}}
+	s := wire.TaskSpec{Name: "of " + share, User: "alice", Share: share, Count: count, Command: []string{"true"}}
 	if change != nil {
 		change(&s)
 	}
-	task, err := c.Submit(t.Context(), s, "")
+	task, err := c.Tasks().Submit(t.Context(), s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func submit(t testing.TB, c *client.Client, share string, count int64, change fu
 // standing is what a daemon knows of the shares, by path.
 func standing(t testing.TB, c *client.Client) map[string]shareNow {
 	t.Helper()
-	st, err := c.Shares(t.Context())
+	st, err := c.Shares().Standing(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +73,11 @@ func waitReady(t testing.TB, c *client.Client, want map[string]int64) {
 }
 
 // fill pulls until the queue's slots are held, and returns the leases by share.
-func fill(t testing.TB, c *client.Client, slots int) map[string][]client.Lease {
+func fill(t testing.TB, c *client.Client, slots int) map[string][]wire.Lease {
 	t.Helper()
-	got := map[string][]client.Lease{}
+	got := map[string][]wire.Lease{}
 	for n := 0; n < slots; {
-		reply, err := c.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "filler", Slot: client.Slot{Cores: 50},
+		reply, err := c.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: "filler", Slot: wire.Slot{Cores: 50},
 			Max: min(50, slots-n), WaitS: 10, RequestID: fmt.Sprint("fill ", n)})
 		if err != nil {
 			t.Fatalf("with %d held: %v", n, err)
@@ -90,7 +90,7 @@ func fill(t testing.TB, c *client.Client, slots int) map[string][]client.Lease {
 	return got
 }
 
-func counts(leases map[string][]client.Lease) map[string]int {
+func counts(leases map[string][]wire.Lease) map[string]int {
 	n := map[string]int{}
 	for share, of := range leases {
 		n[share] = len(of)
@@ -99,9 +99,9 @@ func counts(leases map[string][]client.Lease) map[string]int {
 }
 
 // pullOne asks for one job of one core.
-func pullOne(t testing.TB, c *client.Client, labels map[string]string) client.Lease {
+func pullOne(t testing.TB, c *client.Client, labels map[string]string) wire.Lease {
 	t.Helper()
-	reply, err := c.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p", Slot: client.Slot{Cores: 1, Labels: labels}, WaitS: 10})
+	reply, err := c.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: "p", Slot: wire.Slot{Cores: 1, Labels: labels}, WaitS: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,18 +111,18 @@ func pullOne(t testing.TB, c *client.Client, labels map[string]string) client.Le
 // pullNone expects 204.
 func pullNone(t testing.TB, c *client.Client, when string) {
 	t.Helper()
-	reply, err := c.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: "p", Slot: client.Slot{Cores: 1}})
+	reply, err := c.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: "p", Slot: wire.Slot{Cores: 1}})
 	if !errors.Is(err, client.ErrNoJobs) {
 		t.Fatalf("%s: %d leases, %v; want no job", when, len(reply.Leases), err)
 	}
 }
 
 // finishAll reports leases finished.
-func finishAll(t testing.TB, c *client.Client, leases ...client.Lease) {
+func finishAll(t testing.TB, c *client.Client, leases ...wire.Lease) {
 	t.Helper()
-	req := client.FinishRequest{Pilot: "p"}
+	req := wire.FinishRequest{Pilot: "p"}
 	for _, l := range leases {
-		req.Results = append(req.Results, client.Result{Lease: l.Lease, Outcome: "finished"})
+		req.Results = append(req.Results, wire.Result{Lease: l.Lease, Outcome: "finished"})
 	}
 	reply, err := c.Finish(t.Context(), req)
 	if err != nil {
@@ -150,11 +150,11 @@ func TestW6(t *testing.T) {
 	submit(t, c, "B", 64, nil)
 	waitReady(t, c, map[string]int64{"A": 64, "B": 64})
 	var all sync.WaitGroup
-	leases, begin := make([]client.Lease, 64), make(chan struct{})
+	leases, begin := make([]wire.Lease, 64), make(chan struct{})
 	for i := range leases {
 		all.Go(func() {
 			<-begin
-			reply, err := c.Pull(t.Context(), client.PullRequest{Queue: "Q", Pilot: fmt.Sprint("p", i), WaitS: 10, RequestID: "1"})
+			reply, err := c.Pull(t.Context(), wire.PullRequest{Queue: "Q", Pilot: fmt.Sprint("p", i), WaitS: 10, RequestID: "1"})
 			if err != nil {
 				t.Error(err)
 				return
@@ -193,9 +193,9 @@ func TestP8(t *testing.T) {
 	apply(t, c, treeT)
 	ready := map[string]int64{}
 	for _, leaf := range []string{"Prod/MC", "Prod/Rep", "Prod/Val", "Ana/User", "Ana/Grp", "Test"} {
-		submit(t, c, leaf, 400, func(s *client.TaskSpec) {
+		submit(t, c, leaf, 400, func(s *wire.TaskSpec) {
 			if leaf == "Prod/Val" {
-				s.Requirements = spec.Requirements{Labels: map[string]string{"val": "yes"}}
+				s.Requirements = wire.TaskRequirements{Labels: map[string]string{"val": "yes"}}
 			}
 		})
 		ready[leaf] = 400
@@ -253,11 +253,11 @@ func TestP13(t *testing.T) {
 	}
 }
 
-func renewAll(t testing.TB, c *client.Client, leases []client.Lease) (kept int) {
+func renewAll(t testing.TB, c *client.Client, leases []wire.Lease) (kept int) {
 	t.Helper()
-	req := client.RenewRequest{Pilot: "p"}
+	req := wire.RenewRequest{Pilot: "p"}
 	for _, l := range leases {
-		req.Leases = append(req.Leases, client.Renewal{Lease: l.Lease, State: "running"})
+		req.Leases = append(req.Leases, wire.Renewal{Lease: l.Lease, State: "running"})
 	}
 	reply, err := c.Renew(t.Context(), req)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -44,7 +45,7 @@ func reach(t *testing.T, c *client.Client, what string, want map[string]int64) {
 		}
 	}()
 	eventually(t, 60*time.Second, fmt.Sprint(what, ": ", want), func() bool {
-		list, err := c.Resource(t.Context(), "maya")
+		list, err := c.Resources().Get(t.Context(), "maya")
 		if err != nil || len(list) != 1 {
 			return false
 		}
@@ -70,15 +71,15 @@ func TestA8A9A11A12A14WithPilots(t *testing.T) {
 		return start(t, environment(), "pilot", "--server", c.URL(), "--queue", "Q", "--slots", "14", "--work-dir", filepath.Join(t.TempDir(), "w"))
 	}
 	alice, bob := &gated{t: t, dir: t.TempDir()}, &gated{t: t, dir: t.TempDir()}
-	ended := func(what string, task client.Task, n int64) {
+	ended := func(what string, task wire.Task, n int64) {
 		t.Helper()
 		eventually(t, 60*time.Second, fmt.Sprint(what, ": so many jobs have ended: ", n), func() bool {
-			task, err := c.Task(t.Context(), task.ID)
+			task, err := c.Tasks().Get(t.Context(), task.ID)
 			return err == nil && task.Jobs.Finished == n
 		})
 	}
-	run := func(user string, g *gated, n int64) client.Task {
-		return submit(t, c, "A", n, func(s *client.TaskSpec) { s.Name, s.User, s.Resources, s.Command = user, user, maya, g.command() })
+	run := func(user string, g *gated, n int64) wire.Task {
+		return submit(t, c, "A", n, func(s *wire.TaskSpec) { s.Name, s.User, s.Resources, s.Command = user, user, maya, g.command() })
 	}
 	hers := run("alice", alice, 40)
 	first := pilot()
@@ -94,7 +95,7 @@ func TestA8A9A11A12A14WithPilots(t *testing.T) {
 	ended("A11, who needs no unit", free, 2)
 	ended("A9, Alice's sixth", hers, 6) // who holds what was the same before it ended
 	reach(t, c, "A9, after the sixth end", map[string]int64{"alice": 5, "bob": 5})
-	if _, err := c.SetResourceCapacity(t.Context(), "maya", "", 6, "test"); err != nil {
+	if _, err := c.Resources().SetCapacity(t.Context(), "maya", "", 6, "test"); err != nil {
 		t.Fatal(err)
 	}
 	for n := range int64(4) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -28,7 +28,7 @@ func TestA5A7(t *testing.T) {
 			units += n
 		}
 		apply(t, c, fmt.Sprintf(licences, units))
-		var tasks []client.Task
+		var tasks []wire.Task
 		for i := range row.users {
 			tasks = append(tasks, submit(t, c, "A", 30, asking(fmt.Sprint(row.name, " ", i), maya)))
 		}
@@ -47,7 +47,7 @@ func TestA5A7(t *testing.T) {
 			if by[task.User]+next[task.User] == 0 {
 				t.Errorf("%s: %s had nothing in two rounds: %v, then %v", row.name, task.User, by, next)
 			}
-			if _, err := c.Kill(t.Context(), task.ID); err != nil {
+			if _, err := c.Tasks().Kill(t.Context(), task.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,7 +70,7 @@ func TestA14(t *testing.T) {
 		t.Fatalf("%d leases, want 3", len(leases))
 	}
 	eventually(t, 60*time.Second, "the units of the dead pilot", func() bool {
-		parts, err := c.Resource(t.Context(), "maya")
+		parts, err := c.Resources().Get(t.Context(), "maya")
 		return err == nil && len(parts) == 1 && parts[0].Held == 0 && parts[0].Free == 3
 	})
 	if leases, _ := pullAll(t, c, users(alice)); len(leases) != 3 {

@@ -17,6 +17,8 @@ import (
 var floors = map[string]int{
 	"cmd":                 5,
 	"api":                 4,
+	"api/wire":            0,
+	"api/client":          1,
 	"internal/pilot":      4,
 	"generator":           3,
 	"dispatcher":          2,
@@ -128,7 +130,7 @@ func TestPilotKnowsTheClientOnly(t *testing.T) {
 			continue
 		}
 		for _, i := range p.Imports {
-			if to := inside(i); strings.HasPrefix(i, module) && to != "api/client" && !below(to, "internal/pilot") {
+			if to := inside(i); strings.HasPrefix(i, module) && to != "api/client" && to != "api/wire" && !below(to, "internal/pilot") {
 				t.Errorf("%s imports %s", p.path(), to)
 			}
 		}
@@ -141,6 +143,19 @@ func TestOnlyTheBenchImportsTheBench(t *testing.T) {
 		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			if to := inside(i); below(to, "cmd/divvy-bench") && !below(p.path(), "cmd/divvy-bench") {
 				t.Errorf("%s imports %s", p.path(), to)
+			}
+		}
+	}
+}
+
+// A stranger's program can import the client: it and the shapes need nothing of the server, and the standard library only.
+func TestClientIsFreeOfTheServer(t *testing.T) {
+	may := map[string][]string{"api/client": {"api/wire"}, "api/wire": nil}
+	for _, p := range packages(t) {
+		known, bound := may[p.path()]
+		for _, i := range p.Imports {
+			if bound && strings.Contains(strings.Split(i, "/")[0], ".") && !slices.Contains(known, inside(i)) {
+				t.Errorf("%s imports %s", p.path(), i)
 			}
 		}
 	}

@@ -30,13 +30,12 @@ var limits = map[string]int{
 
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
-	"files api":                   50,
+	"files api":                   49,
 	"files generator":             50,
-	"lines api":                   5642,
+	"lines api":                   5540,
 	"lines api/panda":             4436,
 	"lines generator":             6542,
 	"methods api.server":          91,
-	"methods api/client.Client":   82,
 	"methods api/panda.server":    101,
 	"methods generator.Generator": 83,
 }

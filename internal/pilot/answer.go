@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/client"
 )
 
 // verdict is what an answer means to a pilot.
@@ -42,7 +42,7 @@ func read(err error) answer {
 	case err == nil:
 		return answer{verdict: good}
 	case !errors.As(err, &p):
-		if errors.Is(err, wire.ErrNoJobs) {
+		if errors.Is(err, client.ErrNoJobs) {
 			return answer{verdict: nothing}
 		}
 		return answer{verdict: later}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 const (

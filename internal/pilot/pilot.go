@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 

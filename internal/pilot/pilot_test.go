@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // pulls are the polls of a pilot.

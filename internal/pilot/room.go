@@ -3,7 +3,7 @@ package pilot
 import (
 	"time"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // room is an amount of the machine. Memory and disk that the configuration does not say go below zero unseen.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 

@@ -3,7 +3,7 @@ package pilot
 import (
 	"context"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Client is the server as the pilot sees it; api/client has it.

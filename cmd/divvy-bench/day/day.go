@@ -123,7 +123,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	if r.daemon, err = stage.Start(ctx, r.Config.Daemon, r.Place.DSN); err != nil {
 		return err
 	}
-	if _, err = r.daemon.Client.Apply(ctx, []byte(r.Plan.File()), client.ApplyOptions{By: "divvy-bench day"}); err == nil {
+	if _, err = r.daemon.Client.Site().Apply(ctx, []byte(r.Plan.File()), client.ApplyOptions{By: "divvy-bench day"}); err == nil {
 		err = r.ReadSite(ctx)
 	}
 	if err != nil {

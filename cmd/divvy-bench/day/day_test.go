@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
@@ -44,11 +44,11 @@ func TestDaySizes(t *testing.T) {
 // An attempt that two slots were given is noticed, a later attempt of the same job is none.
 func TestDayNotes(t *testing.T) {
 	var a attempts
-	a.granted([]client.Lease{{Job: 7, Attempt: 1}, {Job: 7, Attempt: 2}, {Job: 8, Attempt: 1}})
+	a.granted([]wire.Lease{{Job: 7, Attempt: 1}, {Job: 7, Attempt: 2}, {Job: 8, Attempt: 1}})
 	if err := a.trouble(); err != nil {
 		t.Fatal(err)
 	}
-	a.granted([]client.Lease{{Job: 7, Attempt: 2}})
+	a.granted([]wire.Lease{{Job: 7, Attempt: 2}})
 	var check *recount.Error
 	if err := a.trouble(); !errors.As(err, &check) || !strings.Contains(err.Error(), "attempt 2 of job 7") {
 		t.Errorf("%v", err)

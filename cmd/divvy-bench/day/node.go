@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // node is one node: it pulls for all slots that are free, and renews and finishes for all that are not.
@@ -31,11 +31,11 @@ type running struct {
 	lease string
 	key   int64 // of the attempt
 	ends  time.Time
-	fate  client.Outcome
+	fate  wire.Outcome
 }
 
 type pulled struct {
-	reply client.PullReply
+	reply wire.PullReply
 	err   error
 }
 
@@ -80,7 +80,7 @@ func (n *node) pull(ctx context.Context) {
 	}
 	n.waiting, n.pulls = true, n.pulls+1
 	n.counts.pulling.Add(1)
-	req := client.PullRequest{Queue: n.queue, Pilot: n.name, Node: n.name, Slot: client.Slot{Cores: n.free}, Max: n.free,
+	req := wire.PullRequest{Queue: n.queue, Pilot: n.name, Node: n.name, Slot: wire.Slot{Cores: n.free}, Max: n.free,
 		WaitS: pullWait.Seconds(), RequestID: fmt.Sprint(n.name, " ", n.pulls)}
 	go func() {
 		for {
@@ -117,12 +117,12 @@ func (n *node) start(got pulled) error {
 		n.renewAt = now.Add(time.Duration((0.5 + n.rand.Float64()/2) * got.reply.RenewAfter * float64(time.Second)))
 	}
 	for _, l := range got.reply.Leases {
-		job := running{lease: l.Lease, key: key(l.Job, l.Attempt), fate: dispatcher.Finished, ends: now.Add(time.Duration(n.rand.ExpFloat64() * float64(n.fast(n.MeanJob))))}
+		job := running{lease: l.Lease, key: key(l.Job, l.Attempt), fate: wire.Finished, ends: now.Add(time.Duration(n.rand.ExpFloat64() * float64(n.fast(n.MeanJob))))}
 		switch x := n.rand.Float64(); {
 		case x < n.Lose:
-			job.fate = dispatcher.Lost
+			job.fate = wire.Lost
 		case x < n.Lose+n.Fail:
-			job.fate = dispatcher.Failed
+			job.fate = wire.Failed
 		}
 		n.jobs = append(n.jobs, job)
 	}
@@ -162,21 +162,21 @@ func (n *node) due(ctx context.Context) error {
 
 // endUpTo reports the jobs that have ended; of those that a pilot died with nobody hears.
 func (n *node) endUpTo(ctx context.Context, now time.Time) error {
-	req := client.FinishRequest{Pilot: n.name}
+	req := wire.FinishRequest{Pilot: n.name}
 	before := len(n.jobs)
 	n.jobs = slices.DeleteFunc(n.jobs, func(j running) bool {
 		if j.ends.After(now) {
 			return false
 		}
-		if j.fate == dispatcher.Lost {
+		if j.fate == wire.Lost {
 			n.attempts.die(j.key)
 			return true
 		}
 		code := 0
-		if j.fate == dispatcher.Failed {
+		if j.fate == wire.Failed {
 			code = 1
 		}
-		req.Results = append(req.Results, client.Result{Lease: j.lease, Outcome: j.fate, ExitCode: &code, Usage: client.Usage{CPUSeconds: 1000, MemoryMB: 900}})
+		req.Results = append(req.Results, wire.Result{Lease: j.lease, Outcome: j.fate, ExitCode: &code, Usage: wire.Usage{CPUSeconds: 1000, MemoryMB: 900}})
 		return true
 	})
 	n.free += before - len(n.jobs)
@@ -191,9 +191,9 @@ func (n *node) endUpTo(ctx context.Context, now time.Time) error {
 	}
 	for i, v := range reply.Verdicts {
 		switch {
-		case v.Verdict != dispatcher.Recorded:
+		case v.Verdict != wire.Recorded:
 			n.attempts.problem("%s: the outcome of a lease that was renewed in time is %s", n.name, v.Verdict)
-		case req.Results[i].Outcome == dispatcher.Finished:
+		case req.Results[i].Outcome == wire.Finished:
 			n.counts.finished.Add(1)
 		default:
 			n.counts.failed.Add(1)
@@ -204,9 +204,9 @@ func (n *node) endUpTo(ctx context.Context, now time.Time) error {
 
 // renew keeps all leases of the node. One that is lost though it was renewed in time is a problem.
 func (n *node) renew(ctx context.Context) error {
-	req := client.RenewRequest{Pilot: n.name, Leases: make([]client.Renewal, len(n.jobs))}
+	req := wire.RenewRequest{Pilot: n.name, Leases: make([]wire.Renewal, len(n.jobs))}
 	for i, j := range n.jobs {
-		req.Leases[i] = client.Renewal{Lease: j.lease, State: dispatcher.Running}
+		req.Leases[i] = wire.Renewal{Lease: j.lease, State: wire.Running}
 	}
 	n.counts.calls.Add(1)
 	reply, err := n.client.Renew(ctx, req)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
 )
@@ -78,7 +79,7 @@ func (a *attempts) problem(format string, args ...any) {
 }
 
 // granted remembers attempts: none twice.
-func (a *attempts) granted(leases []client.Lease) {
+func (a *attempts) granted(leases []wire.Lease) {
 	for _, l := range leases {
 		a.mu.Lock()
 		err := a.seen.Add(key(l.Job, l.Attempt))

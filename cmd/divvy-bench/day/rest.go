@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
@@ -177,7 +179,7 @@ func (r *run) submit(ctx context.Context, name string, jobs float64, of int) err
 			s.Count, s.Events = 0, &spec.Events{Total: n*eventsOfJob - int64(i%eventsOfJob), PerJob: eventsOfJob}
 			s.MaxAttempts = 3
 			group.Go(func() error {
-				_, err := r.daemon.Client.Submit(ctx, s, s.Name)
+				_, err := r.daemon.Client.Tasks().Submit(ctx, wire.As[wire.TaskSpec](s), s.Name)
 				return err
 			})
 		}

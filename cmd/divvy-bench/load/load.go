@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -130,15 +131,15 @@ func (o Order) submit(ctx context.Context) (r Outcome, err error) {
 	}
 	defer cl.Close()
 	began := time.Now()
-	task, err := cl.Submit(ctx, o.Task, "")
+	task, err := cl.Tasks().Submit(ctx, wire.As[wire.TaskSpec](o.Task), "")
 	if err != nil {
 		return r, err
 	}
 	r.Task = task.ID
-	if _, err := cl.SendInputs(ctx, task.ID, 0, &inputNames{n: o.Inputs}, nil); err != nil {
+	if _, err := cl.Tasks().SendInputs(ctx, task.ID, 0, &inputNames{n: o.Inputs}, nil); err != nil {
 		return r, err
 	}
-	_, err = cl.Commit(ctx, task.ID)
+	_, err = cl.Tasks().Commit(ctx, task.ID)
 	r.Elapsed = time.Since(began)
 	return r, err
 }

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 )
 
@@ -149,7 +149,7 @@ func (l *renewLoad) call(c *renewing, n int64, due time.Time, leases []string) e
 	if status != 200 {
 		return fmt.Errorf("renew: status %d: %.300s", status, body)
 	}
-	var reply client.RenewReply
+	var reply wire.RenewReply
 	if err := json.Unmarshal(body, &reply); err != nil {
 		return fmt.Errorf("renew: %w", err)
 	}

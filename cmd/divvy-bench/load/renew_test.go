@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // renewServer keeps all leases but one, and says when it has had so many calls.
@@ -26,12 +26,12 @@ type renewServer struct {
 }
 
 func (s *renewServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var req client.RenewRequest
+	var req wire.RenewRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || r.URL.Path != "/v1/leases/renew" {
 		http.Error(w, fmt.Sprint(r.URL, err), http.StatusBadRequest)
 		return
 	}
-	reply := client.RenewReply{Kept: []string{}, Lost: []string{}}
+	reply := wire.RenewReply{Kept: []string{}, Lost: []string{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range req.Leases {

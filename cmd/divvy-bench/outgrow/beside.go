@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/report"
 )
 
@@ -168,7 +168,7 @@ func (all nodes) finished() (n int64) {
 
 // take pulls one batch; none: there is none for it now.
 func (n *node) take(ctx context.Context) (int, error) {
-	reply, err := n.client.Pull(ctx, client.PullRequest{Queue: n.queue, Pilot: n.name, Slot: client.Slot{Cores: n.batch}, Max: n.batch, WaitS: 1})
+	reply, err := n.client.Pull(ctx, wire.PullRequest{Queue: n.queue, Pilot: n.name, Slot: wire.Slot{Cores: n.batch}, Max: n.batch, WaitS: 1})
 	if errors.Is(err, client.ErrNoJobs) {
 		return 0, nil
 	}
@@ -192,9 +192,9 @@ func (n *node) fill(ctx context.Context, most int) error {
 
 func (n *node) renew(ctx context.Context) error {
 	for some := range slices.Chunk(n.leases, n.batch) {
-		req := client.RenewRequest{Pilot: n.name}
+		req := wire.RenewRequest{Pilot: n.name}
 		for _, l := range some {
-			req.Leases = append(req.Leases, client.Renewal{Lease: l, State: dispatcher.Running})
+			req.Leases = append(req.Leases, wire.Renewal{Lease: l, State: wire.Running})
 		}
 		reply, err := n.client.Renew(ctx, req)
 		if err != nil {
@@ -210,16 +210,16 @@ func (n *node) renew(ctx context.Context) error {
 
 func (n *node) finish(ctx context.Context) error {
 	for some := range slices.Chunk(n.leases, n.batch) {
-		req := client.FinishRequest{Pilot: n.name}
+		req := wire.FinishRequest{Pilot: n.name}
 		for _, l := range some {
-			req.Results = append(req.Results, client.Result{Lease: l, Outcome: dispatcher.Finished, Usage: client.Usage{CPUSeconds: 10, MemoryMB: 900}})
+			req.Results = append(req.Results, wire.Result{Lease: l, Outcome: wire.Finished, Usage: wire.Usage{CPUSeconds: 10, MemoryMB: 900}})
 		}
 		reply, err := n.client.Finish(ctx, req)
 		if err != nil {
 			return err
 		}
 		for _, v := range reply.Verdicts {
-			if v.Verdict != dispatcher.Recorded {
+			if v.Verdict != wire.Recorded {
 				return fmt.Errorf("%s: an end is %s", n.name, v.Verdict)
 			}
 		}

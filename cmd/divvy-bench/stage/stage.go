@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
+
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
@@ -221,6 +224,15 @@ func (s *Stage) Refill(ctx context.Context, n int) error {
 // Finisher takes the ends of attempts: a daemon here, or the client of one.
 type Finisher interface {
 	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
+}
+
+// Remote is the daemon behind a client, as a Finisher.
+type Remote struct{ *client.Client }
+
+// Finish is the client's, with the shapes of the wire.
+func (r Remote) Finish(ctx context.Context, req dispatcher.FinishRequest) (dispatcher.FinishReply, error) {
+	reply, err := r.Client.Finish(ctx, wire.As[wire.FinishRequest](req))
+	return wire.As[dispatcher.FinishReply](reply), err
 }
 
 // Finish ends all open claims, a thousand a call.

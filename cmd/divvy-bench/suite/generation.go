@@ -134,7 +134,7 @@ func supplyRounds(ctx context.Context, r *run, d *stage.Process, all *figure.Rou
 			return err
 		}
 		r.Missed += len(r.Open) // that restore makes up for
-		if err := r.Finish(ctx, d.Client); err != nil {
+		if err := r.Finish(ctx, stage.Remote{Client: d.Client}); err != nil {
 			return err
 		}
 		_, peak, err := d.Memory()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/load"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/proc"
@@ -76,7 +76,7 @@ func startOnce(ctx context.Context, s *stage.Stage, queue string) (took time.Dur
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.Stop()) }()
-	reply, err := d.Client.Pull(ctx, client.PullRequest{Queue: queue, Pilot: "first", Slot: client.Slot{Cores: 1}, WaitS: 60})
+	reply, err := d.Client.Pull(ctx, wire.PullRequest{Queue: queue, Pilot: "first", Slot: wire.Slot{Cores: 1}, WaitS: 60})
 	took = time.Since(d.Began)
 	if err != nil {
 		return 0, fmt.Errorf("first pull of a daemon: %w", err)
@@ -154,7 +154,7 @@ func openPolls(ctx context.Context, r *run, d *stage.Process) (*load.Process, er
 // untilPolled waits until the daemon says that enough pulls wait at the idle queue.
 func untilPolled(ctx context.Context, d *stage.Process, enough func(open int) bool) error {
 	return stage.Until(ctx, 50*time.Millisecond, time.Minute, "not as many pulls as should wait at queue "+stage.IdleQueue, func() (bool, error) {
-		q, err := d.Client.Queue(ctx, stage.IdleQueue)
+		q, err := d.Client.Queues().Get(ctx, stage.IdleQueue)
 		return err == nil && enough(q.Waiting), err
 	})
 }

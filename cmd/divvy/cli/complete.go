@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // words asks the daemon for what a shell may complete, each with a word about it.
@@ -18,36 +18,36 @@ type words = func(context.Context, *client.Client) ([]cobra.Completion, error)
 // places maps what commands call a thing, as a flag or as an argument, to the names that it may have.
 var places = map[string]words{
 	"queue": func(ctx context.Context, cl *client.Client) ([]cobra.Completion, error) {
-		all, err := cl.Queues(ctx)
-		return completions(all, err, func(q dispatcher.QueueStanding) (any, string) { return q.Name, string(q.State) })
+		all, err := cl.Queues().List(ctx)
+		return completions(all, err, func(q wire.QueueStanding) (any, string) { return q.Name, string(q.State) })
 	},
 	"share": func(ctx context.Context, cl *client.Client) ([]cobra.Completion, error) {
-		standing, err := cl.Shares(ctx)
-		var all []dispatcher.ShareStanding // every pool has the whole tree
+		standing, err := cl.Shares().Standing(ctx)
+		var all []wire.ShareStanding // every pool has the whole tree
 		if len(standing.Pools) > 0 {
 			all = standing.Pools[0].Shares
 		}
-		return completions(all, err, func(s dispatcher.ShareStanding) (any, string) { return s.Path, "weight " + show.Units(s.Weight) })
+		return completions(all, err, func(s wire.ShareStanding) (any, string) { return s.Path, "weight " + show.Units(s.Weight) })
 	},
 	"task": func(ctx context.Context, cl *client.Client) ([]cobra.Completion, error) {
-		page, err := cl.Tasks(ctx, client.TaskFilter{Newest: true, Limit: 1000})
-		var live []client.Task
+		page, err := cl.Tasks().List(ctx, client.TaskFilter{Newest: true, Limit: 1000})
+		var live []wire.Task
 		for _, t := range page.Items {
 			if t.EndedAt == nil {
 				live = append(live, t)
 			}
 		}
-		return completions(live, err, func(t client.Task) (any, string) { return t.ID, t.Name + " " + t.State })
+		return completions(live, err, func(t wire.Task) (any, string) { return t.ID, t.Name + " " + t.State })
 	},
 	"resource": func(ctx context.Context, cl *client.Client) ([]cobra.Completion, error) {
-		all, err := cl.Resources(ctx)
-		return completions(all, err, func(r client.Resource) (any, string) {
+		all, err := cl.Resources().List(ctx)
+		return completions(all, err, func(r wire.ResourceStanding) (any, string) {
 			return r.Name, fmt.Sprintf("%d of %d held", r.Held, r.Capacity)
 		})
 	},
 	"claim": func(ctx context.Context, cl *client.Client) ([]cobra.Completion, error) {
-		page, err := cl.Claims(ctx, client.ClaimFilter{})
-		return completions(page.Items, err, func(c client.Claim) (any, string) { return c.ID, c.Key + ", " + c.State })
+		page, err := cl.Claims().List(ctx, client.ClaimFilter{})
+		return completions(page.Items, err, func(c wire.ClaimStanding) (any, string) { return c.ID, c.Key + ", " + c.State })
 	},
 }
 

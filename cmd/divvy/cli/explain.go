@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 )
 
@@ -20,7 +21,7 @@ func Explain(err error) error {
 		return fail.Hintf(errors.New("no daemon answers at "+away.URL+": "+rootCause(away.Err)),
 			"Start one with 'divvy serve', or name another with --server URL or DIVVY_SERVER.")
 	}
-	var p *client.Problem
+	var p *wire.Problem
 	if errors.As(err, &p) {
 		return explainProblem(err, p)
 	}
@@ -31,7 +32,7 @@ func Explain(err error) error {
 }
 
 // explainProblem puts the hint of the server on a line of its own, or a better one for the command line.
-func explainProblem(err error, p *client.Problem) error {
+func explainProblem(err error, p *wire.Problem) error {
 	plain := *p
 	plain.Hint = ""
 	text := strings.Replace(err.Error(), p.Error(), plain.Error(), 1)

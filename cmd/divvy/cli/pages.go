@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // More says how to go on after a page that is not the last one.
@@ -22,7 +22,7 @@ type Pages struct {
 }
 
 // Gather reads one page, or with all everything that follows. One that is short and not the last is filled up.
-func Gather[T any](want Pages, read func(after string, limit int) (client.Page[T], error)) (client.Page[T], error) {
+func Gather[T any](want Pages, read func(after string, limit int) (wire.Page[T], error)) (wire.Page[T], error) {
 	page, err := read(want.After, want.Limit)
 	for n := 1; err == nil && page.Next != ""; n++ {
 		left := want.Limit
@@ -31,7 +31,7 @@ func Gather[T any](want Pages, read func(after string, limit int) (client.Page[T
 				break
 			}
 		}
-		var next client.Page[T]
+		var next wire.Page[T]
 		next, err = read(page.Next, left)
 		page.Items, page.Next = append(page.Items, next.Items...), next.Next
 	}

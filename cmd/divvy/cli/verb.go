@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
 
@@ -34,10 +35,10 @@ func Answer[T any](c *CLI, call func(ctx context.Context, cl *client.Client, arg
 
 // Items is Answer of a call that lists all there are, in one page.
 func Items[T any](c *CLI, call func(ctx context.Context, cl *client.Client, args []string) ([]T, error), write func(Paper, []T)) Run {
-	return Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.Page[T], error) {
+	return Answer(c, func(ctx context.Context, cl *client.Client, args []string) (wire.Page[T], error) {
 		all, err := call(ctx, cl, args)
-		return client.Page[T]{Items: all}, err
-	}, func(to Paper, page client.Page[T]) { write(to, page.Items) })
+		return wire.Page[T]{Items: all}, err
+	}, func(to Paper, page wire.Page[T]) { write(to, page.Items) })
 }
 
 // ByID is Answer of a call for the one thing whose id is the argument.
@@ -52,11 +53,11 @@ func ByID[T any](c *CLI, what string, call func(ctx context.Context, cl *client.
 }
 
 // Listing makes a command of a list that comes in pages, and gives it the flags for them.
-func Listing[T any](c *CLI, cmd *cobra.Command, things string, read func(ctx context.Context, cl *client.Client, after string, limit int) (client.Page[T], error), write func(Paper, client.Page[T])) *cobra.Command {
+func Listing[T any](c *CLI, cmd *cobra.Command, things string, read func(ctx context.Context, cl *client.Client, after string, limit int) (wire.Page[T], error), write func(Paper, wire.Page[T])) *cobra.Command {
 	var want Pages
 	cmd.Args = Takes()
-	cmd.RunE = Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (client.Page[T], error) {
-		return Gather(want, func(after string, limit int) (client.Page[T], error) { return read(ctx, cl, after, limit) })
+	cmd.RunE = Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (wire.Page[T], error) {
+		return Gather(want, func(after string, limit int) (wire.Page[T], error) { return read(ctx, cl, after, limit) })
 	}, write)
 	f := cmd.Flags()
 	f.IntVar(&want.Limit, "limit", 100, things+" a page, 1 to 1000")

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/api/wire"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/tagging"
@@ -53,11 +54,11 @@ func TestActivitiesFitTheSite(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, a := range activities {
-		spec := a.task("/bin/divvy", "/tmp/outputs", []string{"/usr/include"})
-		if err := spec.Check(); err != nil {
+		task := a.task("/bin/divvy", "/tmp/outputs", []string{"/usr/include"})
+		if err := wire.As[*spec.Spec](task).Check(); err != nil {
 			t.Errorf("%s: %v", a.name, err)
 		}
-		r := s.Tags.Tag(tagging.Attributes{"label": spec.Label, "working_group": spec.WorkingGroup, "processing_type": spec.ProcessingType, "user": spec.User})
+		r := s.Tags.Tag(tagging.Attributes{"label": task.Label, "working_group": task.WorkingGroup, "processing_type": task.ProcessingType, "user": task.User})
 		if r.Share != a.leaf {
 			t.Errorf("%s is tagged %q, want %s", a.name, r.Share, a.leaf)
 		}
@@ -246,9 +247,9 @@ func TestGridStep(t *testing.T) {
 
 // On a terminal the picture is redrawn in place; in a file there is a line every two seconds.
 func TestView(t *testing.T) {
-	st := dispatcher.Standing{Pools: []dispatcher.PoolStanding{{Pool: "default", Shares: []dispatcher.ShareStanding{
-		{Place: dispatcher.Place{Path: "Production/MC", Leaf: true}, Held: 3, Target: 3}, {Place: dispatcher.Place{Path: "Production/Rep", Leaf: true}, Held: 1, Target: 1}}}}}
-	draw := func(w io.Writer, _ dispatcher.Standing) { _, _ = io.WriteString(w, "TREE\n") }
+	st := wire.Standing{Pools: []wire.PoolStanding{{Pool: "default", Shares: []wire.ShareStanding{
+		{Path: "Production/MC", Leaf: true, Held: 3, Target: 3}, {Path: "Production/Rep", Leaf: true, Held: 1, Target: 1}}}}}
+	draw := func(w io.Writer, _ wire.Standing) { _, _ = io.WriteString(w, "TREE\n") }
 	var file, screen bytes.Buffer
 	lines, picture := newView(Screen{Out: &file, Draw: draw}), newView(Screen{Out: &screen, Live: true, Width: 80, Draw: draw})
 	for i := range 20 {

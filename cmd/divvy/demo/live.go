@@ -9,7 +9,7 @@ import (
 
 	"github.com/guptarohit/asciigraph"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Screen says what the live view may do. Draw writes the share tree; it is the command line's own table.
@@ -18,14 +18,14 @@ type Screen struct {
 	Live   bool // a terminal: redraw in place
 	Width  int
 	Colour bool
-	Draw   func(io.Writer, dispatcher.Standing)
+	Draw   func(io.Writer, wire.Standing)
 }
 
 // frame is what the view shows at one moment.
 type frame struct {
 	elapsed, total time.Duration
 	story          string // what is going on, in words
-	standing       dispatcher.Standing
+	standing       wire.Standing
 	finished       int64
 	failed         int64
 }
@@ -79,7 +79,7 @@ func (v *view) show(f frame) {
 }
 
 // line is the view for a log file.
-func (v *view) line(f frame, leaves []dispatcher.ShareStanding) {
+func (v *view) line(f frame, leaves []wire.ShareStanding) {
 	if f.elapsed-v.lastLine < lineEvery {
 		return
 	}
@@ -112,7 +112,7 @@ func (v *view) graph() string {
 	return asciigraph.PlotMany(data, opts...) + "\n"
 }
 
-func leavesOf(st dispatcher.Standing) (leaves []dispatcher.ShareStanding) {
+func leavesOf(st wire.Standing) (leaves []wire.ShareStanding) {
 	for _, p := range st.Pools {
 		for _, s := range p.Shares {
 			if s.Leaf {

@@ -99,7 +99,7 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	if r.folders, err = Folders(r.Inputs, r.Slots*int(long/shortestJob+1)); err != nil {
 		return err
 	}
-	applied, err := r.Client.Apply(ctx, Site, client.ApplyOptions{File: "demo.yml", By: "divvy demo"})
+	applied, err := r.Client.Site().Apply(ctx, Site, client.ApplyOptions{File: "demo.yml", By: "divvy demo"})
 	if err != nil {
 		return fmt.Errorf("site: %w", err)
 	}
@@ -114,7 +114,7 @@ func (r *runner) submit(ctx context.Context, which func(leaf string) bool) error
 			continue
 		}
 		spec := a.task(r.Binary, outputs, inputsFor(r.folders, r.Slots, r.Window+fillWithin+spareWork))
-		t, err := r.Client.Submit(ctx, spec, "")
+		t, err := r.Client.Tasks().Submit(ctx, spec, "")
 		if err != nil {
 			return fmt.Errorf("task %s: %w", a.name, err)
 		}
@@ -206,10 +206,10 @@ func (r *runner) watch(ctx context.Context, since time.Time, done func(frame) (b
 func (r *runner) look(ctx context.Context, since time.Time) (frame, error) {
 	f := frame{elapsed: time.Since(since), total: r.Window, story: r.story}
 	var err error
-	if f.standing, err = r.Client.Shares(ctx); err != nil {
+	if f.standing, err = r.Client.Shares().Standing(ctx); err != nil {
 		return f, err
 	}
-	tasks, err := r.Client.Tasks(ctx, client.TaskFilter{Limit: 100})
+	tasks, err := r.Client.Tasks().List(ctx, client.TaskFilter{Limit: 100})
 	for _, t := range tasks.Items {
 		f.finished += t.Jobs.Finished
 		f.failed += t.Jobs.Failed
@@ -221,7 +221,7 @@ func (r *runner) look(ctx context.Context, since time.Time) (frame, error) {
 func (r *runner) wrapUp(ctx context.Context, slots *slots) error {
 	r.story = "done: the last jobs end"
 	for _, id := range r.tasks {
-		if _, err := r.Client.FinishTask(ctx, id); err != nil {
+		if _, err := r.Client.Tasks().Finish(ctx, id); err != nil {
 			return fmt.Errorf("finish task %d: %w", id, err)
 		}
 	}
@@ -230,7 +230,7 @@ func (r *runner) wrapUp(ctx context.Context, slots *slots) error {
 	}
 	began := time.Now()
 	return r.watch(ctx, r.report.From, func(frame) (bool, error) {
-		page, err := r.Client.Tasks(ctx, client.TaskFilter{Limit: 100})
+		page, err := r.Client.Tasks().List(ctx, client.TaskFilter{Limit: 100})
 		for _, t := range page.Items {
 			if t.EndedAt != nil {
 				continue

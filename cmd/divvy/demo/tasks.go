@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Site is the site file of the demo.
@@ -37,29 +37,29 @@ const (
 // activity is one task of the demo.
 type activity struct {
 	leaf, name, user, does string
-	most                   int       // jobs; 0 = enough for the whole window
-	spec                   spec.Spec // attributes that the tagging rules see
+	most                   int           // jobs; 0 = enough for the whole window
+	spec                   wire.TaskSpec // attributes that the tagging rules see
 }
 
 var activities = []activity{
-	{"Production/MC", "mc-evgen", "prodsys", Count, 0, spec.Spec{Kind: spec.Kind{Label: "managed", ProcessingType: "evgen", WorkingGroup: "AP_MCGN"}, Priority: 900}},
-	{"Production/Rep", "reprocessing-2026", "prodsys", Compress, 0, spec.Spec{Kind: spec.Kind{Label: "managed", ProcessingType: "reprocessing", WorkingGroup: "AP_REPR"}, Priority: 800}},
-	{"Production/Val", "validation", "prodsys", Checksum, 0, spec.Spec{Kind: spec.Kind{Label: "managed", ProcessingType: "validation", WorkingGroup: "AP_VALI"}, Priority: 800}},
-	{"Analysis/User", "ntuples", "alice", Count, 0, spec.Spec{Kind: spec.Kind{Label: "user"}, Priority: 100}},
-	{"Analysis/User", "skim", "bob", Compress, 12, spec.Spec{Kind: spec.Kind{Label: "user"}, Priority: 200}},
-	{"Analysis/Grp", "higgs-group", "carol", Compress, 0, spec.Spec{Kind: spec.Kind{Label: "user", WorkingGroup: "GP_HIGG"}, Priority: 100}},
-	{"Test", "nightly", "tester", Checksum, 0, spec.Spec{Kind: spec.Kind{Label: "ptest"}, Priority: 0}},
+	{"Production/MC", "mc-evgen", "prodsys", Count, 0, wire.TaskSpec{Label: "managed", ProcessingType: "evgen", WorkingGroup: "AP_MCGN", Priority: 900}},
+	{"Production/Rep", "reprocessing-2026", "prodsys", Compress, 0, wire.TaskSpec{Label: "managed", ProcessingType: "reprocessing", WorkingGroup: "AP_REPR", Priority: 800}},
+	{"Production/Val", "validation", "prodsys", Checksum, 0, wire.TaskSpec{Label: "managed", ProcessingType: "validation", WorkingGroup: "AP_VALI", Priority: 800}},
+	{"Analysis/User", "ntuples", "alice", Count, 0, wire.TaskSpec{Label: "user", Priority: 100}},
+	{"Analysis/User", "skim", "bob", Compress, 12, wire.TaskSpec{Label: "user", Priority: 200}},
+	{"Analysis/Grp", "higgs-group", "carol", Compress, 0, wire.TaskSpec{Label: "user", WorkingGroup: "GP_HIGG", Priority: 100}},
+	{"Test", "nightly", "tester", Checksum, 0, wire.TaskSpec{Label: "ptest", Priority: 0}},
 }
 
 // task is the activity as a task over folders, whose jobs leave their outputs below outputs.
-func (a activity) task(binary, outputs string, folders []string) spec.Spec {
+func (a activity) task(binary, outputs string, folders []string) wire.TaskSpec {
 	s := a.spec
 	s.Name, s.User = a.name, a.user
-	s.Requirements = spec.Requirements{Cores: 1, MemoryMB: 200, DiskMB: 100, Walltime: 300}
+	s.Requirements = wire.TaskRequirements{Cores: 1, MemoryMB: 200, DiskMB: 100, Walltime: "5m"}
 	if a.most > 0 {
 		folders = folders[:min(a.most, len(folders))]
 	}
-	s.Inputs, s.PerJob = spec.Named(folders...), 1
+	s.Inputs, s.PerJob = wire.Named(folders...), 1
 	s.Command = []string{binary, "payload", a.does, "--out", filepath.Join(outputs, a.name, "{{.Index}}.json"), "--index", "{{.Index}}", "{{.Input}}"}
 	s.MaxAttempts = 2
 	return s

@@ -40,12 +40,12 @@ func TestLogHasNoSecrets(t *testing.T) {
 	spec := servetest.Hello(3)
 	spec.Command = []string{"sh", "-c", "echo out-S3CRET; exit {{.Index}} # cmd-S3CRET"}
 	spec.Env = map[string]string{"PASSWORD": "env-S3CRET"}
-	task, err := cl.Submit(t.Context(), spec, "key-S3CRET-1")
+	task, err := cl.Tasks().Submit(t.Context(), spec, "key-S3CRET-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, 2*time.Minute, func() (bool, string) {
-		now, err := cl.Task(t.Context(), task.ID)
+		now, err := cl.Tasks().Get(t.Context(), task.ID)
 		return err == nil && now.Jobs.Finished > 0, "no job has ended: " + now.State
 	})
 	other, err := client.New(client.Config{URL: d.URL(), Token: "wrong-token-S3CRET", Patience: -1})
@@ -53,12 +53,12 @@ func TestLogHasNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := other.Status(t.Context()); !client.IsCode(err, "unauthorized") {
+	if _, err := other.Daemon().Status(t.Context()); !client.IsCode(err, "unauthorized") {
 		t.Errorf("%v", err)
 	}
 	bad := spec
 	bad.Share = "password=S3CRETshare"
-	if _, err := cl.Submit(t.Context(), bad, ""); err == nil {
+	if _, err := cl.Tasks().Submit(t.Context(), bad, ""); err == nil {
 		t.Error("a share that there is not was taken")
 	}
 	leave()

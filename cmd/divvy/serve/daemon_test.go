@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/pilot"
@@ -44,7 +45,7 @@ func TestDaemonRunsATask(t *testing.T) {
 		go func() {
 			gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 4, Payload: payload.Config{WorkDir: t.TempDir()}})
 		}()
-		task, err := cl.Submit(t.Context(), servetest.Hello(20), "")
+		task, err := cl.Tasks().Submit(t.Context(), servetest.Hello(20), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestDaemonRunsATask(t *testing.T) {
 			t.Errorf("tagged %s", task.Share)
 		}
 		servetest.Eventually(t, 30*time.Second, func() (bool, string) {
-			if task, err = cl.Task(t.Context(), task.ID); err != nil {
+			if task, err = cl.Tasks().Get(t.Context(), task.ID); err != nil {
 				return false, err.Error()
 			}
 			return task.EndedAt != nil, "not over: " + task.State
@@ -60,11 +61,11 @@ func TestDaemonRunsATask(t *testing.T) {
 		if task.State != "done" || task.Jobs.Finished != 20 {
 			t.Errorf("state %s, %+v", task.State, task.Jobs)
 		}
-		for job, err := range cl.AllJobs(t.Context(), client.JobFilter{Task: task.ID}) {
+		for job, err := range cl.Jobs().All(t.Context(), client.JobFilter{Task: task.ID}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			log, err := cl.JobLog(t.Context(), job.ID, 0)
+			log, err := cl.Jobs().Log(t.Context(), job.ID, 0)
 			if err != nil || !strings.Contains(log.Tail, "piece") {
 				t.Errorf("job %d: log %q, %v", job.ID, log.Tail, err)
 			}
@@ -104,13 +105,13 @@ func TestStopAnswersPullsThatWait(t *testing.T) {
 	go func() {
 		impatient, err := client.New(client.Config{URL: d.URL(), Patience: -1})
 		if err == nil {
-			_, err = impatient.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p1", RequestID: "1", WaitS: 60})
+			_, err = impatient.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p1", RequestID: "1", WaitS: 60})
 			impatient.Close()
 		}
 		answered <- err
 	}()
 	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
-		s, err := cl.Status(t.Context())
+		s, err := cl.Daemon().Status(t.Context())
 		return err == nil && s.Waiting == 1, "the pull does not wait"
 	})
 	began := time.Now()
@@ -164,7 +165,7 @@ func TestSiteFileIsForTheFirstStartOnly(t *testing.T) {
 	}
 	for _, file := range []string{"../servetest/site.yml", other} {
 		d, cl := startDaemon(t, func(c *config.Config) { c.Database.DSN, c.Site = dsn, file })
-		v, err := cl.Site(t.Context())
+		v, err := cl.Site().Current(t.Context())
 		if err != nil || v.Version != 1 || strings.Contains(v.Source, "Other") {
 			t.Errorf("after %s: version %d, %v", file, v.Version, err)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pilot"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
@@ -25,12 +25,12 @@ func TestMetricsOfADaemon(t *testing.T) {
 	go func() {
 		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, Payload: payload.Config{WorkDir: t.TempDir()}})
 	}()
-	task, err := cl.Submit(t.Context(), servetest.Hello(10), "")
+	task, err := cl.Tasks().Submit(t.Context(), servetest.Hello(10), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, time.Minute, func() (bool, string) {
-		now, err := cl.Task(t.Context(), task.ID)
+		now, err := cl.Tasks().Get(t.Context(), task.ID)
 		return err == nil && now.State == "done", "the task is " + now.State
 	})
 	leave()
@@ -46,7 +46,7 @@ func TestMetricsOfADaemon(t *testing.T) {
 	for _, c := range complaints {
 		t.Errorf("%s: %s", c.Metric, c.Text)
 	}
-	sums, err := cl.Figures(t.Context())
+	sums, err := cl.Daemon().Figures(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestShareMetrics(t *testing.T) {
 	for setting, want := range map[string]int{"none": 0, "top": 1, "all": 1} {
 		d, cl := startDaemon(t, func(c *config.Config) { c.ShareMetrics = setting })
 		step(t, d, "survey")
-		if _, err := cl.Figures(t.Context()); err != nil {
+		if _, err := cl.Daemon().Figures(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		n, err := testutil.GatherAndCount(d.watch.registry, "divvy_share_target_units")
@@ -136,11 +136,11 @@ func TestShareMetrics(t *testing.T) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	_, cl := startDaemon(t, nil)
-	got, err := cl.Figures(t.Context())
+	got, err := cl.Daemon().Figures(t.Context())
 	if err != nil || got["divvy_pool_connections"] < 1 {
 		t.Errorf("%v %v", got, err)
 	}
-	var none client.LogLevels
+	var none wire.LogLevels
 	if none.String() != "" {
 		t.Errorf("%q", none)
 	}

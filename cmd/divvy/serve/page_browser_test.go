@@ -12,13 +12,12 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
-	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/browser"
 	"github.com/divvyhq/divvy/internal/pilot"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
@@ -26,7 +25,7 @@ import (
 
 // openDaemon starts a daemon with two pilots of two slots each and a task, or one that keeps them busy for longer than a test
 // takes.
-func openDaemon(t *testing.T, work ...spec.Spec) (*Daemon, *client.Client, generator.Task) {
+func openDaemon(t *testing.T, work ...wire.TaskSpec) (*Daemon, *client.Client, wire.Task) {
 	t.Helper()
 	d, cl := startDaemon(t, func(c *config.Config) { c.Lease.Renew = time.Second }) // pilots soon hear that a job is not wanted
 	ctx, leave := context.WithCancel(context.Background())
@@ -48,7 +47,7 @@ func openDaemon(t *testing.T, work ...spec.Spec) (*Daemon, *client.Client, gener
 	if len(work) > 0 {
 		s = work[0]
 	}
-	task, err := cl.Submit(t.Context(), s, "")
+	task, err := cl.Tasks().Submit(t.Context(), s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +108,7 @@ func TestBrowserWithoutScripts(t *testing.T) {
 func TestBrowserWhatIf(t *testing.T) {
 	d, cl, _ := openDaemon(t)
 	version := func() int64 {
-		st, err := cl.Shares(t.Context())
+		st, err := cl.Shares().Standing(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +175,7 @@ func TestBrowserScreenshots(t *testing.T) {
 	for _, share := range []string{"Production/Rep", "Production/Val", "Test"} {
 		task := servetest.Hello(60)
 		task.Share, task.Command = share, []string{"sh", "-c", "sleep 2"}
-		if _, err := cl.Submit(t.Context(), task, ""); err != nil {
+		if _, err := cl.Tasks().Submit(t.Context(), task, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

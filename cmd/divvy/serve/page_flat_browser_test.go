@@ -47,7 +47,7 @@ func TestBrowserFlatTree(t *testing.T) {
 	}
 	spec := servetest.Hello(10)
 	spec.Share = "S0800"
-	if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
+	if _, err := cl.Tasks().Submit(t.Context(), spec, ""); err != nil {
 		t.Fatal(err)
 	}
 	tab.Until(shown + `.some(r => r.textContent.includes("S0800"))`)

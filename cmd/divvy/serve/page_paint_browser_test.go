@@ -28,7 +28,7 @@ func TestBrowserPaintsManyShares(t *testing.T) {
 	for i := range 100 {
 		spec := servetest.Hello(100)
 		spec.Share = fmt.Sprintf("B%02d/L%d", i, i%pageLeaves)
-		if _, err := cl.Submit(t.Context(), spec, ""); err != nil {
+		if _, err := cl.Tasks().Submit(t.Context(), spec, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

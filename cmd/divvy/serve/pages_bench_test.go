@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 )
 
@@ -116,12 +117,12 @@ func pagesDaemon(b *testing.B) (*Daemon, *client.Client) {
 	for i := range pageBranches {
 		spec := servetest.Hello(20000)
 		spec.Share = fmt.Sprintf("B%02d/L%d", i, i%pageLeaves)
-		if _, err := cl.Submit(b.Context(), spec, ""); err != nil {
+		if _, err := cl.Tasks().Submit(b.Context(), spec, ""); err != nil {
 			b.Fatal(err)
 		}
 	}
 	servetest.Eventually(b, 2*time.Minute, func() (bool, string) {
-		st, err := cl.Status(b.Context())
+		st, err := cl.Daemon().Status(b.Context())
 		return err == nil && st.ReadyJobs > 50000, fmt.Sprintf("%d ready jobs (%v)", st.ReadyJobs, err)
 	})
 	return d, cl
@@ -130,13 +131,13 @@ func pagesDaemon(b *testing.B) (*Daemon, *client.Client) {
 func pullAndFinish(ctx context.Context, cl *client.Client, no int, claimed *atomic.Int64) {
 	name := fmt.Sprintf("pilot-%d", no)
 	for ctx.Err() == nil {
-		reply, err := cl.Pull(ctx, client.PullRequest{Queue: fmt.Sprintf("Q%02d", no), Pilot: name, Slot: client.Slot{Cores: 16}, Max: 16, WaitS: 1})
+		reply, err := cl.Pull(ctx, wire.PullRequest{Queue: fmt.Sprintf("Q%02d", no), Pilot: name, Slot: wire.Slot{Cores: 16}, Max: 16, WaitS: 1})
 		if err != nil {
 			continue
 		}
-		req := client.FinishRequest{Pilot: name}
+		req := wire.FinishRequest{Pilot: name}
 		for _, l := range reply.Leases {
-			req.Results = append(req.Results, client.Result{Lease: l.Lease, Outcome: "finished"})
+			req.Results = append(req.Results, wire.Result{Lease: l.Lease, Outcome: "finished"})
 		}
 		if len(req.Results) > 0 {
 			if _, err := cl.Finish(ctx, req); err == nil {

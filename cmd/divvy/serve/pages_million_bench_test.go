@@ -33,17 +33,17 @@ func BenchmarkPageOfAMillion(b *testing.B) {
 	for i := range pageBranches {
 		spec := servetest.Hello(10_000)
 		spec.Share = fmt.Sprintf("B%02d/L%d", i, i%pageLeaves)
-		made, err := cl.Submit(b.Context(), spec, "")
+		made, err := cl.Tasks().Submit(b.Context(), spec, "")
 		if err != nil {
 			b.Fatal(err)
 		}
 		task = made.ID
 	}
 	servetest.Eventually(b, 10*time.Minute, func() (bool, string) {
-		st, err := cl.Status(b.Context())
+		st, err := cl.Daemon().Status(b.Context())
 		return err == nil && st.ReadyJobs >= pageBranches*10_000, fmt.Sprintf("%d ready jobs (%v)", st.ReadyJobs, err)
 	})
-	jobs, err := cl.Jobs(b.Context(), client.JobFilter{Task: task, Limit: 1000})
+	jobs, err := cl.Jobs().List(b.Context(), client.JobFilter{Task: task, Limit: 1000})
 	if err != nil || len(jobs.Items) == 0 {
 		b.Fatal(err)
 	}

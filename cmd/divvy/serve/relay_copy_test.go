@@ -8,7 +8,7 @@ import (
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -42,7 +42,7 @@ func restored(t *testing.T, from string) string {
 // they lease nothing to its pilots; daemons of production go on handing on to each other, and so do those of the copy.
 func TestCopyDoesNotReachProduction(t *testing.T) {
 	production, cl := startDaemon(t, nil)
-	if _, err := cl.Submit(t.Context(), servetest.Hello(6), ""); err != nil {
+	if _, err := cl.Tasks().Submit(t.Context(), servetest.Hello(6), ""); err != nil {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) {
@@ -61,7 +61,7 @@ func TestCopyDoesNotReachProduction(t *testing.T) {
 	if !follows(second, alone) {
 		t.Error("the second daemon of the copy does not follow the first")
 	}
-	got, err := pilots.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: "1", WaitS: 20})
+	got, err := pilots.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: "1", WaitS: 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
@@ -64,11 +65,11 @@ func leader(t *testing.T, d *Daemon) (id int64) {
 func TestOneDecides(t *testing.T) {
 	t.Parallel()
 	ds, cls := together(t, 3)
-	if _, err := cls[1].Submit(t.Context(), servetest.Hello(6), ""); err != nil {
+	if _, err := cls[1].Tasks().Submit(t.Context(), servetest.Hello(6), ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, cl := range cls {
-		got, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i), WaitS: 20})
+		got, err := cl.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i), WaitS: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,27 +77,27 @@ func TestOneDecides(t *testing.T) {
 		if by, want := decider(t, ds[2], l.Job), ds[0].company.member.Self().ID; by != want {
 			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
-		again, err := cls[(i+1)%3].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i)})
+		again, err := cls[(i+1)%3].Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i)})
 		if err != nil || again.Leases[0].Lease != l.Lease {
 			t.Errorf("the same request at another daemon: %+v, %v", again, err)
 		}
-		end, err := cl.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: l.Lease, Outcome: "finished"}}})
+		end, err := cl.Finish(t.Context(), wire.FinishRequest{Pilot: "p", Results: []wire.Result{{Lease: l.Lease, Outcome: "finished"}}})
 		if err != nil || end.Verdicts[0].Verdict != "recorded" {
 			t.Errorf("%+v, %v", end, err)
 		}
 	}
-	if _, err := cls[2].Pull(t.Context(), client.PullRequest{Queue: "nowhere", Pilot: "p"}); !client.IsCode(err, "unknown_queue") {
+	if _, err := cls[2].Pull(t.Context(), wire.PullRequest{Queue: "nowhere", Pilot: "p"}); !client.IsCode(err, "unknown_queue") {
 		t.Errorf("an error of the daemon that decides: %v", err)
 	}
 
 	for range 3 { // what is left of the task
-		if _, err := cls[2].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 10}); err != nil {
+		if _, err := cls[2].Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 10}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	waits := make(chan int64, 1)
 	go func() {
-		got, err := cls[2].Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: "waits", WaitS: 60})
+		got, err := cls[2].Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: "waits", WaitS: 60})
 		if err != nil {
 			t.Error(err)
 			waits <- 0
@@ -105,7 +106,7 @@ func TestOneDecides(t *testing.T) {
 		waits <- got.Leases[0].Job
 	}()
 	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
-		s, err := cls[0].Status(t.Context())
+		s, err := cls[0].Daemon().Status(t.Context())
 		return err == nil && s.Waiting == 1, "the pull does not wait at the leader"
 	})
 	if err := ds[0].Stop(t.Context()); err != nil {
@@ -116,7 +117,7 @@ func TestOneDecides(t *testing.T) {
 	})
 	// Nobody generates any more: a daemon that does comes last, and does not lead.
 	_, cl := startDaemon(t, func(c *config.Config) { c.Database.DSN = ds[1].cfg.Database.DSN })
-	if _, err := cl.Submit(t.Context(), servetest.Hello(1), ""); err != nil {
+	if _, err := cl.Tasks().Submit(t.Context(), servetest.Hello(1), ""); err != nil {
 		t.Fatal(err)
 	}
 	if job := <-waits; job != 0 {
@@ -155,16 +156,16 @@ func TestUnreachableLeader(t *testing.T) {
 	if d.dispatcher.Leads() {
 		t.Error("two lead")
 	}
-	if _, err := far.Submit(t.Context(), servetest.Hello(2), ""); err != nil {
+	if _, err := far.Tasks().Submit(t.Context(), servetest.Hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, cl := range []*client.Client{far, near} {
-		if _, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: fmt.Sprint("p", i), WaitS: 10}); err != nil {
+		if _, err := cl.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: fmt.Sprint("p", i), WaitS: 10}); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, cl := range []*client.Client{far, near} { // what only the leader knows is asked over the connection that it made
-		if qs, err := cl.Queues(t.Context()); err != nil || len(qs) == 0 || qs[0].HeldJobs != 2 || qs[0].Pilots != 2 {
+		if qs, err := cl.Queues().List(t.Context()); err != nil || len(qs) == 0 || qs[0].HeldJobs != 2 || qs[0].Pilots != 2 {
 			t.Errorf("%+v, %v", qs, err)
 		}
 	}
@@ -178,13 +179,13 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 	go func() {
 		impatient, err := client.New(client.Config{URL: ds[1].URL(), Patience: -1})
 		if err == nil {
-			_, err = impatient.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p1", RequestID: "1", WaitS: 60})
+			_, err = impatient.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p1", RequestID: "1", WaitS: 60})
 			impatient.Close()
 		}
 		answered <- err
 	}()
 	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
-		s, err := cls[0].Status(t.Context())
+		s, err := cls[0].Daemon().Status(t.Context())
 		return err == nil && s.Waiting == 1, "the pull does not wait"
 	})
 	if err := ds[1].Stop(context.Background()); err != nil {
@@ -194,7 +195,7 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 		t.Errorf("the pull that waited got %v", err)
 	}
 	servetest.Eventually(t, 10*time.Second, func() (bool, string) {
-		s, err := cls[0].Status(t.Context())
+		s, err := cls[0].Daemon().Status(t.Context())
 		return err == nil && s.Waiting == 0, "nobody took it out of the line"
 	})
 }
@@ -203,20 +204,20 @@ func TestStopOfADaemonThatHandsOn(t *testing.T) {
 func TestStandingOfAll(t *testing.T) {
 	t.Parallel()
 	_, cls := together(t, 2)
-	if _, err := cls[0].Submit(t.Context(), servetest.Hello(2), ""); err != nil {
+	if _, err := cls[0].Tasks().Submit(t.Context(), servetest.Hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, cl := range cls {
-		if _, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 20}); err != nil {
+		if _, err := cl.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 20}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, cl := range cls {
-		st, err := cl.Shares(t.Context())
+		st, err := cl.Shares().Standing(t.Context())
 		if err != nil || st.Pools[0].Held != 2 {
 			t.Errorf("daemon %d: %+v, %v", i+1, st, err)
 		}
-		qs, err := cl.Queues(t.Context())
+		qs, err := cl.Queues().List(t.Context())
 		if err != nil || len(qs) == 0 || qs[0].HeldJobs != 2 || qs[0].Pilots != 1 {
 			t.Errorf("daemon %d: %+v, %v", i+1, qs, err)
 		}

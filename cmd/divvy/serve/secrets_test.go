@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
-	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/jackc/pgx/v5"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/pilot"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
@@ -26,10 +26,10 @@ import (
 const mark = "S3CRET"
 
 // secretive is a task with a secret in each place that may hold one. Its jobs fail.
-func secretive() spec.Spec {
+func secretive() wire.TaskSpec {
 	s := servetest.Hello(0)
 	s.Name, s.MaxAttempts = "secretive", 2
-	s.Inputs = spec.Named("https://ann:"+mark+"input@store.example/f?token="+mark+"query", "root://store.example//f?authz="+mark+"authz")
+	s.Inputs = wire.Named("https://ann:"+mark+"input@store.example/f?token="+mark+"query", "root://store.example//f?authz="+mark+"authz")
 	s.Command = []string{"sh", "-c", "echo " + mark + "out; echo " + mark + "err >&2; exit 3", mark + "argument"}
 	s.Env = map[string]string{"API_KEY": mark + "env", "DSN": "postgres://u:" + mark + "dsn@db/x", "INPUT": "{{.Input}} " + mark + "template"}
 	return s
@@ -42,7 +42,7 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	d, cl, said := loggingDaemon(t, func(c *config.Config) { c.Log.Level, c.Log.PerSecond = "debug", 0 },
 		func(d *Daemon) { d.watch.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) })
-	task, err := cl.Submit(t.Context(), secretive(), "")
+	task, err := cl.Tasks().Submit(t.Context(), secretive(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 	}
 	var job int64
 	servetest.Eventually(t, time.Minute, func() (bool, string) {
-		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID})
+		jobs, err := cl.Jobs().List(t.Context(), client.JobFilter{Task: task.ID})
 		if err == nil && len(jobs.Items) > 0 {
 			job = jobs.Items[0].ID
 		}
@@ -84,14 +84,14 @@ func TestSecretsOfJobsStayInside(t *testing.T) {
 		gone <- pilot.Run(ctx, pilot.Config{Client: cl, Queue: "LOCAL", Slots: 2, Payload: payload.Config{WorkDir: t.TempDir()}, Log: d.log})
 	}()
 	servetest.Eventually(t, 2*time.Minute, func() (bool, string) {
-		now, err := cl.Task(t.Context(), task.ID)
+		now, err := cl.Tasks().Get(t.Context(), task.ID)
 		return err == nil && now.Jobs.Failed == now.Jobs.Total && now.Jobs.Total == 2, fmt.Sprintf("%+v %v", now.Jobs, err)
 	})
 	leave()
 	if err := <-gone; err != nil {
 		t.Error(err)
 	}
-	doomed, err := cl.Submit(t.Context(), secretive(), "")
+	doomed, err := cl.Tasks().Submit(t.Context(), secretive(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/internal/keys"
 	"github.com/divvyhq/divvy/internal/ownca"
@@ -56,23 +57,23 @@ func TestHandOnOverTLS(t *testing.T) {
 		return cl
 	}
 	pilot := calls("", keys.ClientFiles{Cert: cert, Key: key})
-	if _, err := calls(token, keys.ClientFiles{}).Submit(t.Context(), servetest.Hello(2), ""); err != nil {
+	if _, err := calls(token, keys.ClientFiles{}).Tasks().Submit(t.Context(), servetest.Hello(2), ""); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		got, err := pilot.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i), WaitS: 20})
+		got, err := pilot.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", RequestID: fmt.Sprint(i), WaitS: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if by, want := decider(t, other, got.Leases[0].Job), first.company.member.Self().ID; by != want {
 			t.Errorf("daemon %d decided, %d leads", by, want)
 		}
-		end, err := pilot.Finish(t.Context(), client.FinishRequest{Pilot: "p", Results: []client.Result{{Lease: got.Leases[0].Lease, Outcome: "finished"}}})
+		end, err := pilot.Finish(t.Context(), wire.FinishRequest{Pilot: "p", Results: []wire.Result{{Lease: got.Leases[0].Lease, Outcome: "finished"}}})
 		if err != nil || end.Verdicts[0].Verdict != "recorded" {
 			t.Errorf("%+v, %v", end, err)
 		}
 	}
-	if _, err := pilot.Pull(t.Context(), client.PullRequest{Queue: "OTHER", Pilot: "p"}); !client.IsCode(err, "forbidden") {
+	if _, err := pilot.Pull(t.Context(), wire.PullRequest{Queue: "OTHER", Pilot: "p"}); !client.IsCode(err, "forbidden") {
 		t.Errorf("a queue that is not the pilot's: %v", err)
 	}
 

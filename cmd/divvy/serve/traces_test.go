@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 )
 
@@ -26,10 +27,10 @@ func TestTraceFromPullToCommit(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
 	_, cl := tracedDaemon(t, func(d *Daemon) { d.watch.tracing = newTracing(sdk.NewSimpleSpanProcessor(spans), 1) }, nil)
-	if _, err := cl.Submit(t.Context(), servetest.Hello(1), ""); err != nil {
+	if _, err := cl.Tasks().Submit(t.Context(), servetest.Hello(1), ""); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p1", WaitS: 60})
+	reply, err := cl.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p1", WaitS: 60})
 	if err != nil || len(reply.Leases) != 1 {
 		t.Fatal(reply, err)
 	}
@@ -93,7 +94,7 @@ func TestTracesGoOut(t *testing.T) {
 	}))
 	defer collector.Close()
 	d, cl := tracedDaemon(t, nil, func(c *config.Config) { c.Traces.URL, c.Traces.OneIn = collector.URL, 1 })
-	if _, err := cl.Status(t.Context()); err != nil {
+	if _, err := cl.Daemon().Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) { // a span may end behind the answer

@@ -13,17 +13,17 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy/servetest"
-	"github.com/divvyhq/divvy/generator/spec"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/browser"
 )
 
 // A job is killed by two clicks, and the page sees it end.
 func TestBrowserKillsAJob(t *testing.T) {
-	d, cl, task := openDaemon(t, client.TaskSpec{Name: "long", User: "ann", Kind: spec.Kind{Label: "user"}, Count: 8, Command: []string{"sleep", "600"}})
+	d, cl, task := openDaemon(t, wire.TaskSpec{Name: "long", User: "ann", Label: "user", Count: 8, Command: []string{"sleep", "600"}})
 	t.Cleanup(func() { // pilots leave when their jobs have ended
-		if _, err := cl.Kill(context.Background(), task.ID); err != nil {
+		if _, err := cl.Tasks().Kill(context.Background(), task.ID); err != nil {
 			t.Error(err)
 		}
 	})
@@ -48,7 +48,7 @@ func TestBrowserKillsAJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
-		job, err := cl.Job(t.Context(), id)
+		job, err := cl.Jobs().Get(t.Context(), id)
 		return err == nil && job.State == "cancelled", fmt.Sprint(job.State, err)
 	})
 	tab.Until(`document.querySelector("#live .state").textContent === "cancelled"`) // by itself
@@ -63,7 +63,7 @@ func TestBrowserPausesATask(t *testing.T) {
 	tab := browser.Open(t, browser.Window{Width: 390, Height: 844})
 	path := fmt.Sprintf("/tasks/%d", task.ID)
 	state := func() string {
-		got, err := cl.Task(t.Context(), task.ID)
+		got, err := cl.Tasks().Get(t.Context(), task.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,18 +85,18 @@ func TestBrowserPausesATask(t *testing.T) {
 // The page says of a job that waits what the API says, to the last figure.
 func TestBrowserExplains(t *testing.T) {
 	d, cl := startDaemon(t, nil)
-	task, err := cl.Submit(t.Context(), servetest.Hello(40), "")
+	task, err := cl.Tasks().Submit(t.Context(), servetest.Hello(40), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // what runs does not end, so that figures stand still
-		if _, err := cl.Pull(t.Context(), client.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 20}); err != nil {
+		if _, err := cl.Pull(t.Context(), wire.PullRequest{Queue: "LOCAL", Pilot: "p", WaitS: 20}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var job int64
 	servetest.Eventually(t, 20*time.Second, func() (bool, string) { // lists are of tables, which follow the log
-		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task.ID, State: "ready"})
+		jobs, err := cl.Jobs().List(t.Context(), client.JobFilter{Task: task.ID, State: "ready"})
 		if err != nil || len(jobs.Items) != 38 {
 			return false, fmt.Sprint(jobs, err)
 		}
@@ -106,7 +106,7 @@ func TestBrowserExplains(t *testing.T) {
 	tab := browser.Open(t, browser.Window{})
 	tab.Go(fmt.Sprintf("%s/jobs/%d", d.URL(), job))
 	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
-		e, err := cl.ExplainJob(t.Context(), job)
+		e, err := cl.Jobs().Explain(t.Context(), job)
 		if err != nil || e.Position == nil || len(e.Pools) == 0 || len(e.Queues) == 0 {
 			return false, fmt.Sprint(e, err)
 		}
@@ -121,7 +121,7 @@ func TestBrowserExplains(t *testing.T) {
 }
 
 // figuresOf are the figures of an explanation as a page has them.
-func figuresOf(e client.Explanation) []string {
+func figuresOf(e wire.Explanation) []string {
 	all := []string{plain(e.Summary), fmt.Sprintf("%d ready jobs of its share come before it, of %d", e.Position.Before, e.Position.Ready), plain(e.ETA.How)}
 	for _, p := range e.Pools {
 		for _, l := range p.Levels {
@@ -190,11 +190,11 @@ func TestBrowserChanges(t *testing.T) {
 	tab.Go(d.URL() + "/changes?what=task")
 	tab.Until(`document.querySelector("#live").textContent.includes("No change is like that")`)
 	browser.Eval[bool](tab, "window.marked = true")
-	task, err := cl.Submit(t.Context(), servetest.Hello(4), "")
+	task, err := cl.Tasks().Submit(t.Context(), servetest.Hello(4), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cl.Pause(t.Context(), task.ID); err != nil {
+	if _, err := cl.Tasks().Pause(t.Context(), task.ID); err != nil {
 		t.Fatal(err)
 	}
 	tab.Until(`[...document.querySelectorAll("tbody tr")].map(r => r.cells[2].textContent).join() === "task.pause,task.submit"`)
@@ -219,7 +219,7 @@ func TestBrowserQueues(t *testing.T) {
 	held := `[...document.querySelectorAll("tbody tr")].find(r => r.textContent.includes("LOCAL"))`
 	tab.Until(held + `.querySelector(".says").textContent.includes("` + task.Share + `")`)
 	browser.Eval[bool](tab, "window.marked = true")
-	if _, err := cl.Kill(t.Context(), task.ID); err != nil {
+	if _, err := cl.Tasks().Kill(t.Context(), task.ID); err != nil {
 		t.Fatal(err)
 	}
 	tab.Until(held + `.querySelector(".says").textContent === "nothing held"`)
@@ -233,7 +233,7 @@ func TestBrowserQueues(t *testing.T) {
 func finishedJob(t *testing.T, cl *client.Client, task int64) (job int64) {
 	t.Helper()
 	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
-		jobs, err := cl.Jobs(t.Context(), client.JobFilter{Task: task, State: "finished"})
+		jobs, err := cl.Jobs().List(t.Context(), client.JobFilter{Task: task, State: "finished"})
 		if err != nil || len(jobs.Items) == 0 {
 			return false, fmt.Sprint("no job has finished: ", err)
 		}
@@ -271,7 +271,7 @@ func TestBrowserWorkWithoutScripts(t *testing.T) {
 	tab.Click("form:has(input[name=sure]) button.danger")
 	tab.Until(`document.querySelector(".said")?.textContent.includes("Kill: task")`)
 	servetest.Eventually(t, 90*time.Second, func() (bool, string) {
-		got, err := cl.Task(t.Context(), task.ID)
+		got, err := cl.Tasks().Get(t.Context(), task.ID)
 		return err == nil && got.State == "aborted", fmt.Sprint(got.State, err)
 	})
 }

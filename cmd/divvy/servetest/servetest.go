@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
-	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -94,8 +94,8 @@ func Eventually(t testing.TB, within time.Duration, ok func() (bool, string)) {
 }
 
 // Hello is a task of so many jobs that say something.
-func Hello(count int64) spec.Spec {
-	return spec.Spec{Name: "hello", User: "alice", Kind: spec.Kind{Label: "user"}, Count: count, Requirements: spec.Requirements{MemoryMB: 10},
+func Hello(count int64) wire.TaskSpec {
+	return wire.TaskSpec{Name: "hello", User: "alice", Label: "user", Count: count, Requirements: wire.TaskRequirements{MemoryMB: 10},
 		Command: []string{"sh", "-c", "echo piece {{.Index}}"}}
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // Since is how long ago something was, or a dash.
@@ -19,7 +19,7 @@ func Since(now time.Time, t *time.Time) string {
 }
 
 // Took is how long an attempt held its slot.
-func Took(a dispatcher.Attempt, now time.Time) string {
+func Took(a wire.Attempt, now time.Time) string {
 	if a.EndedAt != nil {
 		now = *a.EndedAt
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -113,12 +114,12 @@ func apply(ctx context.Context, c *cli.CLI, cl *client.Client, a applyFlags) (er
 		return err
 	}
 	o.File, o.By = name, cli.Whoami()
-	var applied client.Applied
+	var applied wire.Applied
 	switch {
 	case at.IsZero():
-		applied, err = untilMoved(ctx, c, func() (client.Applied, error) { return cl.Apply(ctx, src, o) })
+		applied, err = untilMoved(ctx, c, func() (wire.Applied, error) { return cl.Site().Apply(ctx, src, o) })
 	case o.DryRun:
-		applied, err = cl.WhatIf(ctx, src, at, o)
+		applied, err = cl.Site().WhatIf(ctx, src, at, o)
 	default:
 		return applyLater(ctx, c, cl, src, at, o)
 	}
@@ -129,18 +130,18 @@ func apply(ctx context.Context, c *cli.CLI, cl *client.Client, a applyFlags) (er
 }
 
 // untilMoved makes a change again while live work moves ahead of it, and says so.
-func untilMoved(ctx context.Context, c *cli.CLI, change func() (client.Applied, error)) (client.Applied, error) {
+func untilMoved(ctx context.Context, c *cli.CLI, change func() (wire.Applied, error)) (wire.Applied, error) {
 	for {
 		applied, err := change()
 		if !client.IsCode(err, "moving") {
 			return applied, err
 		}
-		var p *client.Problem
+		var p *wire.Problem
 		errors.As(err, &p)
 		fmt.Fprintln(c.Err, p.Detail)
 		select {
 		case <-ctx.Done():
-			return client.Applied{}, ctx.Err()
+			return wire.Applied{}, ctx.Err()
 		case <-time.After(client.RetryAfter(err)):
 		}
 	}
@@ -155,7 +156,7 @@ func bindApply(cmd *cobra.Command, o *client.ApplyOptions, moves *[]string) {
 }
 
 // printApplied fails when a dry run found that the change would be refused.
-func printApplied(c *cli.CLI, a client.Applied) error {
+func printApplied(c *cli.CLI, a wire.Applied) error {
 	if err := c.Print(a, func(w io.Writer) { writeApplied(w, a) }); err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func parseMoves(pairs []string) (map[string]string, error) {
 	return moves, nil
 }
 
-func writeApplied(w io.Writer, a client.Applied) {
+func writeApplied(w io.Writer, a wire.Applied) {
 	switch {
 	case a.Unchanged:
 		fmt.Fprintf(w, "version %d is in force already: nothing to do\n", a.Version)
@@ -203,12 +204,13 @@ func writeApplied(w io.Writer, a client.Applied) {
 		fmt.Fprintln(w, "\nrefused:")
 	}
 	for _, r := range a.Refused {
-		fmt.Fprintf(w, "  %s\n", r)
+		fmt.Fprintf(w, "  %s\n", wire.As[site.Obstacle](r))
 	}
 }
 
 // writeChanges lists what differs, a line each: + added, - removed, ~ changed.
-func writeChanges(w io.Writer, c site.Changes) {
+func writeChanges(w io.Writer, changes wire.SiteChanges) {
+	c := wire.As[site.Changes](changes)
 	if c.None() {
 		fmt.Fprintln(w, "nothing changes but the words")
 		return
@@ -257,7 +259,7 @@ func changeLine(w io.Writer, kind, line string) {
 }
 
 // writeTargets draws the tree with the targets before and after.
-func writeTargets(w io.Writer, p site.PoolTargets) {
+func writeTargets(w io.Writer, p wire.PoolTargets) {
 	fmt.Fprintf(w, "pool %s: capacity %s → %s, shared out now %s → %s\n", p.Pool,
 		show.Capacity(p.CapacityBefore), show.Capacity(p.CapacityAfter), show.Units(p.RoundBefore), show.Units(p.RoundAfter))
 	depths := make([]int, len(p.Shares))
@@ -288,7 +290,7 @@ func target(f *float64) string {
 }
 
 // change is what a share gains or loses, in whole slots.
-func change(s site.TargetChange) string {
+func change(s wire.TargetChange) string {
 	switch {
 	case s.Before == nil:
 		return fmt.Sprintf("new, +%d", s.SlotsAfter)

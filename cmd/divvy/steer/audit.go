@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -36,17 +37,17 @@ func Audit(c *cli.CLI) *cobra.Command {
 			}
 			f.Since = time.Now().Add(-time.Duration(d))
 		}
-		return cli.Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (client.Page[client.Audited], error) {
-			return cl.Audit(ctx, f)
+		return cli.Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (wire.Page[wire.Audited], error) {
+			return cl.Tokens().Audit(ctx, f)
 		},
-			func(to cli.Paper, page client.Page[client.Audited]) { writeAudit(to, page.Items) })(cmd, args)
+			func(to cli.Paper, page wire.Page[wire.Audited]) { writeAudit(to, page.Items) })(cmd, args)
 	}
 	group.AddCommand(cmd)
 	return group
 }
 
 // writeAudit is a line an entry; of texts of several lines it has the first, unless wide.
-func writeAudit(w cli.Paper, all []client.Audited) {
+func writeAudit(w cli.Paper, all []wire.Audited) {
 	first := func(text string) string {
 		line, more, _ := strings.Cut(text, "\n")
 		switch {

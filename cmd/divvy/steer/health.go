@@ -48,9 +48,9 @@ func health(ctx context.Context, c *cli.CLI, live bool) error {
 		return fail.UsageError{Err: err}
 	}
 	defer cl.Close()
-	ask, status := cl.Ready, "ready"
+	ask, status := cl.Daemon().Ready, "ready"
 	if live {
-		ask, status = cl.Live, "live"
+		ask, status = cl.Daemon().Live, "live"
 	}
 	if err := ask(ctx); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -39,7 +40,7 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 }
 
 func applyLater(ctx context.Context, c *cli.CLI, cl *client.Client, src []byte, at time.Time, o client.ApplyOptions) error {
-	l, err := cl.ApplyLater(ctx, src, at, o)
+	l, err := cl.Site().ApplyLater(ctx, src, at, o)
 	if client.IsCode(err, "past") {
 		return fail.Hintf(err, "Leave --at out to apply the file at once, or say how far ahead: --at +2h.")
 	}
@@ -54,7 +55,7 @@ func applyLater(ctx context.Context, c *cli.CLI, cl *client.Client, src []byte, 
 }
 
 func listLater(ctx context.Context, c *cli.CLI, cl *client.Client, all bool) error {
-	page, err := cl.Later(ctx, all)
+	page, err := cl.Site().Later(ctx, all)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func listLater(ctx context.Context, c *cli.CLI, cl *client.Client, all bool) err
 }
 
 func cancelLater(ctx context.Context, c *cli.CLI, cl *client.Client, id int64) error {
-	l, err := cl.CancelLater(ctx, id, cli.Whoami())
+	l, err := cl.Site().CancelLater(ctx, id, cli.Whoami())
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func cancelLater(ctx context.Context, c *cli.CLI, cl *client.Client, id int64) e
 }
 
 // writeLater lists later versions; what there is to say of one follows it.
-func writeLater(w io.Writer, items []client.Later) {
+func writeLater(w io.Writer, items []wire.Later) {
 	g := show.New(w, ">later", "takes effect", "state", "by", "file", "made under", "note")
 	for _, l := range items {
 		state := g.State(l.State)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/internal/logs"
@@ -35,19 +36,19 @@ its own: ` + strings.Join(logs.Parts, ", ") + `. With --for it is as the configu
 		if err != nil {
 			return cli.WithExample(cmd, err)
 		}
-		return cli.Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (client.LogLevels, error) {
+		return cli.Answer(c, func(ctx context.Context, cl *client.Client, _ []string) (wire.LogLevels, error) {
 			if to == nil {
-				return cl.LogLevels(ctx)
+				return cl.Daemon().LogLevels(ctx)
 			}
-			return cl.SetLogLevels(ctx, *to)
-		}, func(w cli.Paper, now client.LogLevels) { fmt.Fprintln(w, now) })(cmd, args)
+			return cl.Daemon().SetLogLevels(ctx, *to)
+		}, func(w cli.Paper, now wire.LogLevels) { fmt.Fprintln(w, now) })(cmd, args)
 	}
 	group.AddCommand(cmd)
 	return group
 }
 
 // levelsToSet is nil when the levels are only to be shown.
-func levelsToSet(args, parts []string, within time.Duration) (*client.SetLogLevels, error) {
+func levelsToSet(args, parts []string, within time.Duration) (*wire.SetLogLevels, error) {
 	switch {
 	case len(args) == 0 && len(parts) == 0 && within == 0:
 		return nil, nil
@@ -56,7 +57,7 @@ func levelsToSet(args, parts []string, within time.Duration) (*client.SetLogLeve
 	case within < 0:
 		return nil, fail.Usagef("--for %s: expected a time such as 10m", within)
 	}
-	to := &client.SetLogLevels{Level: strings.ToLower(args[0]), Parts: map[string]string{}, ForS: within.Seconds()}
+	to := &wire.SetLogLevels{Level: strings.ToLower(args[0]), Parts: map[string]string{}, ForS: within.Seconds()}
 	if _, err := logs.ParseLevel(to.Level); err != nil {
 		return nil, fail.Usagef("log level: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 	"github.com/divvyhq/divvy/shares"
@@ -19,44 +20,44 @@ func Queue(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "queue", Aliases: []string{"queues"}, Short: "Queues: where pilots run"}
 	group.AddCommand(
 		&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the queues as they stand", Args: cli.Takes(),
-			RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]client.Queue, error) {
-				return cl.Queues(ctx)
+			RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]wire.QueueStanding, error) {
+				return cl.Queues().List(ctx)
 			}, cli.Rows(queueTable))},
 		&cobra.Command{Use: "show QUEUE", Short: "Show one queue", Args: cli.Takes("QUEUE, the name of a queue"),
-			RunE: cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.Queue, error) {
-				return cl.Queue(ctx, args[0])
+			RunE: cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (wire.QueueStanding, error) {
+				return cl.Queues().Get(ctx, args[0])
 			}, writeQueue)},
 	)
 	for _, v := range []struct {
-		state shares.QueueState
+		state wire.QueueState
 		short string
 	}{
-		{shares.Drain, "Give a queue no new jobs; those that it runs go on"},
-		{shares.Online, "Give a queue jobs again"},
-		{shares.Test, "Give a queue only jobs that ask for it, by its name or a label"},
-		{shares.Offline, "Take a queue out: no new jobs, and its slots are not capacity"},
+		{wire.QueueDrain, "Give a queue no new jobs; those that it runs go on"},
+		{wire.QueueOnline, "Give a queue jobs again"},
+		{wire.QueueTest, "Give a queue only jobs that ask for it, by its name or a label"},
+		{wire.QueueOffline, "Take a queue out: no new jobs, and its slots are not capacity"},
 	} {
 		group.AddCommand(&cobra.Command{Use: string(v.state) + " QUEUE...", Short: v.short, Args: cli.Takes("QUEUE..., the names of queues"),
-			RunE: cli.Each(c, func(ctx context.Context, cl *client.Client, name string) (client.Queue, error) {
-				return cl.SetQueueState(ctx, name, v.state)
+			RunE: cli.Each(c, func(ctx context.Context, cl *client.Client, name string) (wire.QueueStanding, error) {
+				return cl.Queues().SetState(ctx, name, v.state)
 			},
-				func(to cli.Paper, q client.Queue) {
+				func(to cli.Paper, q wire.QueueStanding) {
 					fmt.Fprintf(to, "queue %s is %s; it runs %d jobs\n", q.Name, show.ColourState(string(q.State), show.Colourful(to.Writer)), q.HeldJobs)
 				})})
 	}
 	return group
 }
 
-var queueTable = show.Table[client.Queue]{
+var queueTable = show.Table[wire.QueueStanding]{
 	Heads: []string{"queue", "state", ">slots", ">held", ">jobs", ">ready", ">pilots", ">waiting"},
 	Wide:  []string{"pool", ">core power", ">cores", ">memory mb", ">disk mb", ">walltime", "labels"},
-	Row: func(g *show.Grid, q client.Queue) []any {
+	Row: func(g *show.Grid, q wire.QueueStanding) []any {
 		return []any{q.Name, g.State(string(q.State)) + show.Pick(q.BlackHole == nil, "", " (black hole)"), show.Slots(q.Slots), q.HeldCores, q.HeldJobs, q.Ready, q.Pilots, q.Waiting,
 			q.Pool, show.Units(float64(q.CorePowerMilli) / 1000), show.Limit(int64(q.Cores)), show.Limit(q.MemoryMB), show.Limit(q.DiskMB), show.Seconds(q.WalltimeS), show.Labels(q.Labels)}
 	},
 }
 
-func writeQueue(w cli.Paper, q client.Queue) {
+func writeQueue(w cli.Paper, q wire.QueueStanding) {
 	g := show.NewFacts(w)
 	g.Row("queue", q.Name)
 	g.Row("state", g.State(string(q.State)))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -29,7 +30,7 @@ func Report(c *cli.CLI) *cobra.Command {
 		names = append(names, r.Name)
 		fmt.Fprintf(&list, "  %-10s %s\n", r.Name, r.Title)
 	}
-	show := func(t client.ReportTable, name string, err error) error {
+	show := func(t wire.Table, name string, err error) error {
 		if near := strict.Closest(name, names); err != nil && near != "" && near != name {
 			return fail.Hintf(err, "Did you mean 'divvy report %s'?", near)
 		}
@@ -45,7 +46,7 @@ func Report(c *cli.CLI) *cobra.Command {
 		if len(args) == 0 {
 			return listReports(ctx, c, cl)
 		}
-		t, err := cl.Report(ctx, args[0], by, since)
+		t, err := cl.Reports().Get(ctx, args[0], by, since)
 		return show(t, args[0], err)
 	})
 	cmd := &cobra.Command{Use: "report [NAME]", Short: "Print a report: usage, waits, fairness, errors, ...", Args: cli.AtMost("NAME, the name of a report"),
@@ -77,7 +78,7 @@ they are read from that server, which may be a replica: then they end with the l
 type reportAsk struct{ name, by, since string }
 
 // reportFrom reads a report from a server, without a daemon.
-func reportFrom(ctx context.Context, dsn string, ask reportAsk) (t client.ReportTable, err error) {
+func reportFrom(ctx context.Context, dsn string, ask reportAsk) (t wire.Table, err error) {
 	span, err := shares.ParseDuration(ask.since)
 	if err != nil || span <= 0 {
 		return t, fail.Usagef("--since %q: expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", ask.since)
@@ -87,11 +88,12 @@ func reportFrom(ctx context.Context, dsn string, ask reportAsk) (t client.Report
 		return t, err
 	}
 	defer pool.Close()
-	return report.NewReader(pool).Run(ctx, ask.name, ask.by, time.Now().Add(-time.Duration(span)))
+	table, err := report.NewReader(pool).Run(ctx, ask.name, ask.by, time.Now().Add(-time.Duration(span)))
+	return wire.As[wire.Table](table), err
 }
 
 func listReports(ctx context.Context, c *cli.CLI, cl *client.Client) error {
-	all, err := cl.Reports(ctx)
+	all, err := cl.Reports().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func listReports(ctx context.Context, c *cli.CLI, cl *client.Client) error {
 		w.Flush()
 		return w.Error()
 	}
-	return c.Print(client.Page[client.Report]{Items: all}, func(w io.Writer) {
+	return c.Print(wire.Page[wire.Report]{Items: all}, func(w io.Writer) {
 		g := show.New(w, "report", "what it answers")
 		for _, r := range all {
 			g.Row(r.Name, r.Title)
@@ -114,7 +116,7 @@ func listReports(ctx context.Context, c *cli.CLI, cl *client.Client) error {
 }
 
 // writeReport prints a report for people: numbers to the right, what is unknown as a dash.
-func writeReport(w io.Writer, t client.ReportTable) {
+func writeReport(w io.Writer, t wire.Table) {
 	if !t.Now {
 		const minute = "2006-01-02 15:04"
 		fmt.Fprintf(w, "%s, from %s to %s\n\n", t.Title, t.From.UTC().Format(minute), t.Until.UTC().Format(minute+" MST"))
@@ -137,7 +139,7 @@ func writeReport(w io.Writer, t client.ReportTable) {
 }
 
 // writeReportCSV prints it for programs: names of columns first, nothing where something is unknown.
-func writeReportCSV(out io.Writer, t client.ReportTable) error {
+func writeReportCSV(out io.Writer, t wire.Table) error {
 	w := csv.NewWriter(out)
 	line := make([]string, len(t.Columns))
 	for i, c := range t.Columns {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -19,8 +20,8 @@ func Resource(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "resource", Aliases: []string{"resources"}, Short: "Resources: licences and other units that are shared out"}
 	group.AddCommand(
 		&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the resources as they stand", Args: cli.Takes(),
-			RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]client.Resource, error) {
-				return cl.Resources(ctx)
+			RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]wire.ResourceStanding, error) {
+				return cl.Resources().List(ctx)
 			}, writeResources)},
 		&cobra.Command{Use: "show RESOURCE", Short: "Show who holds units of a resource, who waits, and why",
 			Long: `Show who holds units of a resource, who waits, and why.
@@ -60,18 +61,18 @@ than there are now, none is given out until enough have come back.`,
 		case capacity < 0:
 			return fail.Usagef("--capacity %d: expected 0 or more", capacity)
 		}
-		return cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.ResourceCapacity, error) {
+		return cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (wire.ResourceCapacity, error) {
 			if reset {
-				return cl.ResetResourceCapacity(ctx, args[0], queue)
+				return cl.Resources().ResetCapacity(ctx, args[0], queue)
 			}
-			return cl.SetResourceCapacity(ctx, args[0], queue, capacity, cli.Whoami())
-		}, func(w cli.Paper, now client.ResourceCapacity) { fmt.Fprintln(w, capacityLine(now)) })(cmd, args)
+			return cl.Resources().SetCapacity(ctx, args[0], queue, capacity, cli.Whoami())
+		}, func(w cli.Paper, now wire.ResourceCapacity) { fmt.Fprintln(w, capacityLine(now)) })(cmd, args)
 	}
 	return cmd
 }
 
 // capacityLine says what is in force, in words.
-func capacityLine(r client.ResourceCapacity) string {
+func capacityLine(r wire.ResourceCapacity) string {
 	at := ""
 	if r.Queue != "" {
 		at = " at queue " + r.Queue
@@ -85,10 +86,10 @@ func capacityLine(r client.ResourceCapacity) string {
 
 func resourceShow(c *cli.CLI) cli.Run {
 	var name string
-	return cli.Items(c, func(ctx context.Context, cl *client.Client, args []string) ([]client.Resource, error) {
+	return cli.Items(c, func(ctx context.Context, cl *client.Client, args []string) ([]wire.ResourceStanding, error) {
 		name = args[0]
-		return cl.Resource(ctx, name)
-	}, func(w cli.Paper, parts []client.Resource) {
+		return cl.Resources().Get(ctx, name)
+	}, func(w cli.Paper, parts []wire.ResourceStanding) {
 		if len(parts) == 0 {
 			fmt.Fprintf(w, "no key of %s is in use\n", name)
 		}
@@ -101,15 +102,15 @@ func resourceShow(c *cli.CLI) cli.Run {
 	})
 }
 
-func writeResources(w cli.Paper, all []client.Resource) {
+func writeResources(w cli.Paper, all []wire.ResourceStanding) {
 	if len(all) == 0 {
 		fmt.Fprintln(w, "no resources: the site file has none that is in use (resources:)")
 		return
 	}
-	show.Table[client.Resource]{
+	show.Table[wire.ResourceStanding]{
 		Heads: []string{"resource", "queue", ">capacity", ">held", ">wanted", ">free", ">holders", ">waiting", "external"},
 		Wide:  []string{">file capacity", ">kept", "split by"},
-		Row: func(_ *show.Grid, r client.Resource) []any {
+		Row: func(_ *show.Grid, r wire.ResourceStanding) []any {
 			return []any{r.Name + show.Pick(r.Unknown, " (not in the site)", ""), show.OrDash(r.Queue), r.Capacity, r.Held, r.Wanted, r.Free, r.Holders, r.Waiting, external(r),
 				r.FileCapacity, r.Kept, r.SplitBy}
 		},
@@ -117,14 +118,14 @@ func writeResources(w cli.Paper, all []client.Resource) {
 }
 
 // external is what was reported from outside, in short.
-func external(r client.Resource) string {
+func external(r wire.ResourceStanding) string {
 	if r.External == nil {
 		return "-"
 	}
 	return fmt.Sprintf("%d of %d used%s", r.External.Used, r.External.Total, show.Pick(r.External.Stale, ", stale", ""))
 }
 
-func writeResource(w io.Writer, r client.Resource) {
+func writeResource(w io.Writer, r wire.ResourceStanding) {
 	g := show.NewFacts(w)
 	g.Row("resource", r.Name+show.Pick(r.Unknown, " (not in the site in force: jobs that ask for it wait)", ""))
 	g.Some("queue", r.Queue)
@@ -144,7 +145,7 @@ func writeResource(w io.Writer, r client.Resource) {
 	fmt.Fprintln(w)
 	g = show.New(w, "id", ">weight", ">held", ">by claims", ">wanted", ">allowance", ">passed over", "why")
 	for _, id := range r.IDs {
-		g.Row(id.ID, show.Units(id.Weight), id.Held, id.ByClaims, id.Wanted, show.Pick(id.Exempt, "exempt", fmt.Sprint(id.Allowance.Allowance)), id.Waited, whyNot(id))
+		g.Row(id.ID, show.Units(id.Weight), id.Held, id.ByClaims, id.Wanted, show.Pick(id.Exempt, "exempt", fmt.Sprint(id.Allowance)), id.Waited, whyNot(id))
 	}
 	g.Flush()
 	if len(r.Claims) == 0 {
@@ -159,7 +160,7 @@ func writeResource(w io.Writer, r client.Resource) {
 }
 
 // whyNot is what keeps the next unit from an ID, and for whom.
-func whyNot(id client.ResourceID) string {
+func whyNot(id wire.ResourceID) string {
 	why := show.OrDash(string(id.Why))
 	if len(id.KeptFor) == 0 {
 		return why

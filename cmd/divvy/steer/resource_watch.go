@@ -110,7 +110,7 @@ func watchResource(ctx context.Context, c *cli.CLI, cl *client.Client, w watch) 
 		began := time.Now()
 		report, err := w.ask(ctx)
 		if err == nil {
-			_, err = cl.ReportExternal(ctx, w.resource, w.queue, report.Total, report.Used)
+			_, err = cl.Resources().ReportExternal(ctx, w.resource, w.queue, report.Total, report.Used)
 			if err != nil && (first || w.once) && !client.IsUnavailable(err) && ctx.Err() == nil {
 				return err
 			}

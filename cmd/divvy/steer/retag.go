@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -23,14 +24,14 @@ func retag(ctx context.Context, c *cli.CLI, cl *client.Client, since, file strin
 	if err != nil {
 		return err
 	}
-	r, err := cl.Retag(ctx, src, name, time.Duration(d))
+	r, err := cl.Site().Retag(ctx, src, name, time.Duration(d))
 	if err != nil {
 		return err
 	}
 	return c.Print(r, func(w io.Writer) { writeRetagging(w, since, r) })
 }
 
-func writeRetagging(w io.Writer, since string, r client.Retagging) {
+func writeRetagging(w io.Writer, since string, r wire.Retagging) {
 	fmt.Fprintf(w, "%s of the last %s with %s: %s would go to another share or to none; nothing is written\n\n",
 		show.Plural(r.Tasks, "task"), since, show.Plural(r.Jobs, "job"), show.Plural(r.Changed, "task"))
 	g := show.New(w, "old share", "", "new share", ">tasks", ">jobs")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -23,7 +24,7 @@ func Shares(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "shares", Aliases: []string{"share"}, Short: "The share tree: how it stands, and its versions"}
 	group.AddCommand(sharesShowCommand(c), sharesHistoryCommand(c), sharesRollbackCommand(c), work.SharesWhy(c),
 		&cobra.Command{Use: "diff FROM TO", Short: "Show what changed between two versions", Example: "  divvy shares diff 2 3",
-			Args: cli.Takes("FROM, the number of a version", "TO, the number of another"), RunE: cli.Answer(c, sharesDiff, func(w cli.Paper, d client.SiteChanges) { writeChanges(w, d) })})
+			Args: cli.Takes("FROM, the number of a version", "TO, the number of another"), RunE: cli.Answer(c, sharesDiff, func(w cli.Paper, d wire.SiteChanges) { writeChanges(w, d) })})
 	return group
 }
 
@@ -51,7 +52,7 @@ func sharesShowCommand(c *cli.CLI) *cobra.Command {
 		case watch:
 			return watchShares(ctx, c, cl, every)
 		}
-		s, err := cl.Shares(ctx)
+		s, err := cl.Shares().Standing(ctx)
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func sharesShowCommand(c *cli.CLI) *cobra.Command {
 }
 
 func showVersion(ctx context.Context, c *cli.CLI, cl *client.Client, n int64) error {
-	v, err := cl.SiteAt(ctx, n)
+	v, err := cl.Site().At(ctx, n)
 	if err != nil {
 		return ofVersions(err)
 	}
@@ -72,7 +73,7 @@ func showVersion(ctx context.Context, c *cli.CLI, cl *client.Client, n int64) er
 }
 
 // writeVersion writes the file of a version behind comments about it, so that it may be applied as it stands.
-func writeVersion(w io.Writer, v client.SiteVersion) {
+func writeVersion(w io.Writer, v wire.SiteVersion) {
 	fmt.Fprintf(w, "# version %d, applied %s by %s", v.Version, v.AppliedAt.UTC().Format(time.DateTime), v.AppliedBy)
 	if v.Note != "" {
 		fmt.Fprintf(w, ": %s", v.Note)
@@ -98,7 +99,7 @@ func watchShares(ctx context.Context, c *cli.CLI, cl *client.Client, every time.
 	}
 	last := ""
 	for {
-		s, err := cl.Shares(ctx)
+		s, err := cl.Shares().Standing(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -140,15 +141,15 @@ func sharesHistoryCommand(c *cli.CLI) *cobra.Command {
 			if limit < 1 || limit > 1000 {
 				return fail.Usagef("--limit %d: expected 1 to 1000 versions a page; --all has all pages", limit)
 			}
-			page, err := cli.Gather(cli.Pages{All: all, After: after, Limit: limit}, func(after string, limit int) (client.Page[client.SiteHead], error) {
-				return cl.SiteVersions(ctx, limit, after)
+			page, err := cli.Gather(cli.Pages{All: all, After: after, Limit: limit}, func(after string, limit int) (wire.Page[wire.SiteHead], error) {
+				return cl.Site().Versions(ctx, limit, after)
 			})
 			if err != nil {
 				return err
 			}
-			var later client.Page[client.Later] // only the first page is about now
+			var later wire.Page[wire.Later] // only the first page is about now
 			if after == "" {
-				if later, err = cl.Later(ctx, false); err != nil {
+				if later, err = cl.Site().Later(ctx, false); err != nil {
 					return err
 				}
 			}
@@ -161,7 +162,7 @@ func sharesHistoryCommand(c *cli.CLI) *cobra.Command {
 }
 
 // writeHistory lists the versions, and after them the later ones that wait or failed of late.
-func writeHistory(w io.Writer, page client.Page[client.SiteHead], later []client.Later) {
+func writeHistory(w io.Writer, page wire.Page[wire.SiteHead], later []wire.Later) {
 	g := show.New(w, ">version", "applied", "by", "note")
 	for _, v := range page.Items {
 		note := v.Note
@@ -178,7 +179,7 @@ func writeHistory(w io.Writer, page client.Page[client.SiteHead], later []client
 	}
 }
 
-func sharesDiff(ctx context.Context, cl *client.Client, args []string) (d client.SiteChanges, err error) {
+func sharesDiff(ctx context.Context, cl *client.Client, args []string) (d wire.SiteChanges, err error) {
 	from, err := versionNumber(args[0])
 	if err != nil {
 		return d, err
@@ -187,7 +188,7 @@ func sharesDiff(ctx context.Context, cl *client.Client, args []string) (d client
 	if err != nil {
 		return d, err
 	}
-	d, err = cl.DiffSite(ctx, from, to)
+	d, err = cl.Site().Diff(ctx, from, to)
 	return d, ofVersions(err)
 }
 
@@ -205,7 +206,7 @@ func sharesRollbackCommand(c *cli.CLI) *cobra.Command {
 			return err
 		}
 		o.By = cli.Whoami()
-		applied, err := untilMoved(ctx, c, func() (client.Applied, error) { return cl.Rollback(ctx, n, o) })
+		applied, err := untilMoved(ctx, c, func() (wire.Applied, error) { return cl.Site().Rollback(ctx, n, o) })
 		if err != nil {
 			return ofVersions(err)
 		}

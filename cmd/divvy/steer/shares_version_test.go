@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // A file that this divvy would refuse is shown all the same, behind what is wrong with it.
 func TestShowUnreadableVersion(t *testing.T) {
-	v := client.SiteVersion{Source: "shares: 5", Unreadable: "version-1.yml:1:9: expected a list\nversion-1.yml: no queues"}
+	v := wire.SiteVersion{Source: "shares: 5", Unreadable: "version-1.yml:1:9: expected a list\nversion-1.yml: no queues"}
 	v.Version, v.AppliedAt, v.AppliedBy, v.Note = 1, time.Date(2026, 11, 23, 3, 4, 5, 0, time.UTC), "ann", "first"
 	var b strings.Builder
 	writeVersion(&b, v)

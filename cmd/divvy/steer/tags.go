@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -58,14 +59,14 @@ and jobs are counted by the share that they had and the one that they would get.
 }
 
 func tagsTest(ctx context.Context, c *cli.CLI, cl *client.Client, specs []spec.Spec) error {
-	results := make([]client.TagTest, len(specs))
+	results := make([]wire.TagTest, len(specs))
 	for i, s := range specs {
 		var err error
-		if results[i], err = cl.TestTags(ctx, work.ServerSpec(s)); err != nil {
+		if results[i], err = cl.Site().TestTags(ctx, work.ServerSpec(s)); err != nil {
 			return fmt.Errorf("task %s: %w", s.Name, err)
 		}
 	}
-	return c.Print(client.Page[client.TagTest]{Items: results}, func(w io.Writer) {
+	return c.Print(wire.Page[wire.TagTest]{Items: results}, func(w io.Writer) {
 		for i, r := range results {
 			if i > 0 {
 				fmt.Fprintln(w)
@@ -76,7 +77,7 @@ func tagsTest(ctx context.Context, c *cli.CLI, cl *client.Client, specs []spec.S
 }
 
 // writeTagTest says for each rule whether it matched, and if not, at which field it failed.
-func writeTagTest(w io.Writer, task string, t client.TagTest) {
+func writeTagTest(w io.Writer, task string, t wire.TagTest) {
 	fmt.Fprintf(w, "task %s: %s\n", task, verdictOf(t))
 	if t.JobShare != "" {
 		fmt.Fprintf(w, "its jobs: %s, by a rule on a job attribute\n", t.JobShare)
@@ -108,7 +109,7 @@ func writeTagTest(w io.Writer, task string, t client.TagTest) {
 }
 
 // verdictOf is the answer in one line.
-func verdictOf(t client.TagTest) string {
+func verdictOf(t wire.TagTest) string {
 	switch t.Verdict {
 	case "explicit":
 		return t.Share + ", as the task says itself"

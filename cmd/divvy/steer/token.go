@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
@@ -26,27 +27,39 @@ import (
 
 // tokenStore is where tokens are: behind a daemon, or in a database that is worked on without one.
 type tokenStore interface {
-	CreateToken(context.Context, client.NewToken) (client.MadeToken, error)
-	Tokens(ctx context.Context, all bool) ([]client.Token, error)
-	RevokeToken(ctx context.Context, which string) (client.Token, error)
+	Create(context.Context, access.New) (access.Made, error)
+	List(ctx context.Context, all bool) ([]access.Token, error)
+	Revoke(ctx context.Context, which string) (access.Token, error)
 }
 
-var _ tokenStore = (*client.Client)(nil)
+// atDaemon is the table of a daemon.
+type atDaemon struct{ client.Tokens }
+
+func (d atDaemon) Create(ctx context.Context, n access.New) (access.Made, error) {
+	made, err := d.Tokens.Create(ctx, wire.As[wire.NewToken](n))
+	return wire.As[access.Made](made), err
+}
+
+func (d atDaemon) List(ctx context.Context, all bool) ([]access.Token, error) {
+	tokens, err := d.Tokens.List(ctx, all)
+	return wire.As[[]access.Token](tokens), err
+}
+
+func (d atDaemon) Revoke(ctx context.Context, which string) (access.Token, error) {
+	t, err := d.Tokens.Revoke(ctx, which)
+	return wire.As[access.Token](t), err
+}
 
 // inDatabase is the table of a database.
 type inDatabase struct{ *access.Store }
 
-func (o inDatabase) CreateToken(ctx context.Context, n client.NewToken) (client.MadeToken, error) {
+func (o inDatabase) Create(ctx context.Context, n access.New) (access.Made, error) {
 	n.By = offline.User()
-	return o.Create(ctx, n)
+	return o.Store.Create(ctx, n)
 }
 
-func (o inDatabase) Tokens(ctx context.Context, all bool) ([]client.Token, error) {
-	return o.List(ctx, all)
-}
-
-func (o inDatabase) RevokeToken(ctx context.Context, which string) (client.Token, error) {
-	return o.Revoke(ctx, which, offline.User())
+func (o inDatabase) Revoke(ctx context.Context, which string) (access.Token, error) {
+	return o.Store.Revoke(ctx, which, offline.User())
 }
 
 // Token makes, lists and revokes tokens.
@@ -66,7 +79,9 @@ Without a daemon, or for the first token, --database works on the database itsel
 	with := func(do func(context.Context, tokenStore, []string) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
 			if flags.Said["database"] == "" {
-				return c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error { return do(ctx, cl, args) })(cmd, args)
+				return c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
+					return do(ctx, atDaemon{cl.Tokens()}, args)
+				})(cmd, args)
 			}
 			cfg, err := flags.Load(os.Getenv)
 			if err != nil {
@@ -90,7 +105,7 @@ const noSuchTable = "42P01"
 type withTokens = func(func(context.Context, tokenStore, []string) error) func(*cobra.Command, []string) error
 
 func tokenCreate(c *cli.CLI, with withTokens) *cobra.Command {
-	var n client.NewToken
+	var n access.New
 	var role, expires string
 	cmd := &cobra.Command{
 		Use:   "create NAME --role ROLE",
@@ -109,7 +124,7 @@ share-owner (weights below a node), operator (tasks, jobs, queues, resources), r
 	f.StringVar(&expires, "expires", "", "when it ends, from now: 12h, 90d; empty = never")
 	_ = cmd.RegisterFlagCompletionFunc("role", cli.Fixed("pilot", "submitter", "share-owner", "operator", "reader", "admin"))
 	run := with(func(ctx context.Context, store tokenStore, args []string) error {
-		made, err := store.CreateToken(ctx, n)
+		made, err := store.Create(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -138,16 +153,16 @@ func tokenList(c *cli.CLI, with withTokens) *cobra.Command {
 		Example: "  divvy token list\n  divvy token list --all -o json", Args: cli.Takes()}
 	cmd.Flags().BoolVar(&all, "all", false, "those too that are revoked or have expired")
 	cmd.RunE = with(func(ctx context.Context, store tokenStore, _ []string) error {
-		tokens, err := store.Tokens(ctx, all)
+		tokens, err := store.List(ctx, all)
 		if err != nil {
 			return err
 		}
-		return c.Print(client.Page[client.Token]{Items: tokens}, func(w io.Writer) { writeTokens(w, tokens) })
+		return c.Print(wire.Page[access.Token]{Items: tokens}, func(w io.Writer) { writeTokens(w, tokens) })
 	})
 	return cmd
 }
 
-func writeTokens(w io.Writer, tokens []client.Token) {
+func writeTokens(w io.Writer, tokens []access.Token) {
 	day := func(t *time.Time, never string) string {
 		if t == nil {
 			return never
@@ -165,15 +180,15 @@ func tokenRevoke(c *cli.CLI, with withTokens) *cobra.Command {
 	return &cobra.Command{Use: "revoke NAME...", Short: "Revoke tokens by name or prefix; no daemon lets them in within seconds",
 		Example: "  divvy token revoke alice\n  divvy token revoke divvy_0123456789", Args: cli.Takes("NAME..., names or prefixes of tokens"),
 		RunE: with(func(ctx context.Context, store tokenStore, args []string) error {
-			var done []client.Token
+			var done []access.Token
 			for _, which := range args {
-				t, err := store.RevokeToken(ctx, strings.TrimSpace(which))
+				t, err := store.Revoke(ctx, strings.TrimSpace(which))
 				if err != nil {
 					return err
 				}
 				done = append(done, t)
 			}
-			return c.Print(client.Page[client.Token]{Items: done}, func(w io.Writer) {
+			return c.Print(wire.Page[access.Token]{Items: done}, func(w io.Writer) {
 				for _, t := range done {
 					fmt.Fprintf(w, "token %s (%s) is revoked\n", t.Name, t.Prefix)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
@@ -26,16 +27,18 @@ func Claim(c *cli.CLI) *cobra.Command {
 A claim is pending until the first of its jobs gets a slot; then it is bound there, at that node and with these devices, and its
 other jobs get slots of that node only. It is draining when its task was scaled down and those that hold it still run, and
 released when no job is left that may hold it.`,
-			Example: "  divvy resource-claim show 7", Args: cli.Takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: cli.ByID(c, "resource-claim", func(ctx context.Context, cl *client.Client, id int64) (client.Claim, error) { return cl.Claim(ctx, id) }, writeClaim)})
+			Example: "  divvy resource-claim show 7", Args: cli.Takes("CLAIM, the id of a claim; 'divvy resource-claim list' has them"), RunE: cli.ByID(c, "resource-claim", func(ctx context.Context, cl *client.Client, id int64) (wire.ClaimStanding, error) {
+				return cl.Claims().Get(ctx, id)
+			}, writeClaim)})
 	return group
 }
 
 func claimListCommand(c *cli.CLI) *cobra.Command {
 	var filter client.ClaimFilter
 	cmd := cli.Listing(c, &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List resource claims by id; without --state those that are not released"}, "claims",
-		func(ctx context.Context, cl *client.Client, after string, limit int) (client.Page[client.Claim], error) {
+		func(ctx context.Context, cl *client.Client, after string, limit int) (wire.Page[wire.ClaimStanding], error) {
 			filter.After, filter.Limit = after, limit
-			return cl.Claims(ctx, filter)
+			return cl.Claims().List(ctx, filter)
 		}, writeClaims)
 	f := cmd.Flags()
 	f.Int64Var(&filter.Task, "task", 0, "only claims of this task")
@@ -46,11 +49,11 @@ func claimListCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-func writeClaims(w cli.Paper, page client.Page[client.Claim]) {
-	show.Table[client.Claim]{
+func writeClaims(w cli.Paper, page wire.Page[wire.ClaimStanding]) {
+	show.Table[wire.ClaimStanding]{
 		Heads: []string{">claim", ">task", "key", "state", "queue", "node", "devices", ">sharers", ">bound"},
 		Wide:  []string{"takes", ">linger", ">idle", ">age"},
-		Row: func(g *show.Grid, claim client.Claim) []any {
+		Row: func(g *show.Grid, claim wire.ClaimStanding) []any {
 			return []any{claim.ID, taskOf(claim), claim.Key, g.State(claim.State), show.OrDash(claim.Queue), show.OrDash(claim.Node),
 				show.OrDash(strings.Join(claim.Devices, " ")), sharers(claim), show.Since(w.Now, claim.BoundAt),
 				takesOf(claim), inSeconds(claim.LingerS), show.Since(w.Now, claim.IdleSince), show.Age(w.Now, claim.CreatedAt)}
@@ -59,7 +62,7 @@ func writeClaims(w cli.Paper, page client.Page[client.Claim]) {
 	cli.More(w, page.Next)
 }
 
-func writeClaim(w cli.Paper, claim client.Claim) {
+func writeClaim(w cli.Paper, claim wire.ClaimStanding) {
 	now := w.Now
 	g := show.NewFacts(w)
 	g.Row("claim", fmt.Sprint(claim.ID))
@@ -106,14 +109,14 @@ func others(w io.Writer, n int) {
 	}
 }
 
-func taskOf(claim client.Claim) string {
+func taskOf(claim wire.ClaimStanding) string {
 	if claim.Task == 0 {
 		return "-"
 	}
 	return fmt.Sprint(claim.Task)
 }
 
-func sharers(claim client.Claim) string {
+func sharers(claim wire.ClaimStanding) string {
 	if most := claim.Template.MaxSharers; most > 0 {
 		return fmt.Sprintf("%d of %d", claim.Sharers, most)
 	}
@@ -129,7 +132,7 @@ func unitsOf(resources map[string]int64) (parts []string) {
 }
 
 // takesOf is what a claim takes when it is bound, in a few words.
-func takesOf(claim client.Claim) string {
+func takesOf(claim wire.ClaimStanding) string {
 	parts := unitsOf(claim.Template.Resources)
 	if claim.Template.Node || len(claim.Template.Devices) > 0 {
 		parts = append(parts, "a node")

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
 
 // claimCreateCommand makes a claim outside of tasks.
 func claimCreateCommand(c *cli.CLI) *cobra.Command {
-	var claim client.OutsideClaim
+	var claim wire.OutsideClaim
 	cmd := &cobra.Command{
 		Use:   "create NAME --queue QUEUE --node NODE",
 		Short: "Make a resource claim for jobs of any task",
@@ -23,10 +24,10 @@ their jobs wait until it is there, and run at that node only. It stays until it 
 		Example: "  divvy resource-claim create big-disk --queue CERN --node node17\n  divvy resource-claim create cards --queue CERN --node node17 --device gpu:0 --device gpu:1",
 		Args:    cli.Takes("NAME, what tasks call it"), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.RunE = cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.Claim, error) {
+	cmd.RunE = cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (wire.ClaimStanding, error) {
 		claim.Name = args[0]
-		return cl.CreateClaim(ctx, claim)
-	}, func(w cli.Paper, made client.Claim) {
+		return cl.Claims().Create(ctx, claim)
+	}, func(w cli.Paper, made wire.ClaimStanding) {
 		fmt.Fprintf(w, "claim %d (%s): at node %s of queue %s%s\n", made.ID, made.Key, made.Node, made.Queue, waitFor(made))
 	})
 	f := cmd.Flags()
@@ -40,7 +41,7 @@ their jobs wait until it is there, and run at that node only. It stays until it 
 }
 
 // waitFor says how many jobs have waited for a claim and what it has, in words.
-func waitFor(claim client.Claim) string {
+func waitFor(claim wire.ClaimStanding) string {
 	text := ""
 	if len(claim.Devices) > 0 {
 		text += ", with " + strings.Join(claim.Devices, " ")
@@ -66,9 +67,9 @@ goes with the last of them. Jobs that refer to it wait until there is one of its
 		Example: "  divvy resource-claim delete big-disk\n  divvy resource-claim delete big-disk --force",
 		Args:    cli.Takes("NAME, as it was created"), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.RunE = cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (client.Claim, error) {
-		return cl.DeleteClaim(ctx, args[0], force)
-	}, func(w cli.Paper, gone client.Claim) {
+	cmd.RunE = cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (wire.ClaimStanding, error) {
+		return cl.Claims().Delete(ctx, args[0], force)
+	}, func(w cli.Paper, gone wire.ClaimStanding) {
 		text := "deleted"
 		switch {
 		case gone.State == "draining":

@@ -15,16 +15,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // Job looks at single jobs.
 func Job(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "job", Aliases: []string{"jobs"}, Short: "Jobs: the units that pilots run"}
 	group.AddCommand(jobListCommand(c), jobLogsCommand(c), jobExplainCommand(c),
-		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cli.Takes("JOB, the id of a job"), RunE: cli.ByID(c, "job", func(ctx context.Context, cl *client.Client, id int64) (client.Job, error) { return cl.Job(ctx, id) }, writeJob)},
+		&cobra.Command{Use: "show JOB", Short: "Show a job with its attempts", Args: cli.Takes("JOB, the id of a job"), RunE: cli.ByID(c, "job", func(ctx context.Context, cl *client.Client, id int64) (wire.JobRow, error) {
+			return cl.Jobs().Get(ctx, id)
+		}, writeJob)},
 		&cobra.Command{Use: "kill JOB...", Short: "Cancel jobs; a leased one is told so at its pilot's next heartbeat", Args: cli.Takes("JOB..., the ids of jobs"),
 			RunE: c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error { return jobKill(ctx, c, cl, args) })})
 	return group
@@ -33,9 +35,9 @@ func Job(c *cli.CLI) *cobra.Command {
 func jobListCommand(c *cli.CLI) *cobra.Command {
 	var filter client.JobFilter
 	cmd := cli.Listing(c, &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs, live and ended, by id; of a user or share the newest task first"}, "jobs",
-		func(ctx context.Context, cl *client.Client, after string, limit int) (client.Page[client.Job], error) {
+		func(ctx context.Context, cl *client.Client, after string, limit int) (wire.Page[wire.JobRow], error) {
 			filter.After, filter.Limit = after, limit
-			return cl.Jobs(ctx, filter)
+			return cl.Jobs().List(ctx, filter)
 		}, writeJobs)
 	cmd.Flags().Int64Var(&filter.Task, "task", 0, "only jobs of this task")
 	cmd.Flags().StringVar(&filter.User, "user", "", "only jobs of this user's tasks")
@@ -51,10 +53,10 @@ func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) 
 	if err != nil {
 		return err
 	}
-	done := []client.Killed{}
+	done := []wire.Killed{}
 	var failed error
 	for _, id := range ids {
-		k, err := cl.KillJob(ctx, id)
+		k, err := cl.Jobs().Kill(ctx, id)
 		if err != nil {
 			failed = fmt.Errorf("job %d: %w", id, err)
 			break // what was killed before is said first
@@ -64,7 +66,7 @@ func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) 
 	if failed != nil && len(done) == 0 {
 		return failed
 	}
-	err = c.Print(client.Page[client.Killed]{Items: done}, func(w io.Writer) {
+	err = c.Print(wire.Page[wire.Killed]{Items: done}, func(w io.Writer) {
 		for _, k := range done {
 			text := "is " + k.State
 			if k.State == "leased" {
@@ -79,10 +81,10 @@ func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) 
 func jobLogsCommand(c *cli.CLI) *cobra.Command {
 	var attempt int
 	cmd := &cobra.Command{Use: "logs JOB", Aliases: []string{"log"}, Short: "Print the end of what an attempt wrote", Args: cli.Takes("JOB, the id of a job"),
-		RunE: cli.ByID(c, "job", func(ctx context.Context, cl *client.Client, id int64) (client.Log, error) {
-			return cl.JobLog(ctx, id, attempt)
+		RunE: cli.ByID(c, "job", func(ctx context.Context, cl *client.Client, id int64) (wire.Log, error) {
+			return cl.Jobs().Log(ctx, id, attempt)
 		},
-			func(w cli.Paper, log client.Log) {
+			func(w cli.Paper, log wire.Log) {
 				io.WriteString(w, log.Tail)
 				if log.Tail != "" && !strings.HasSuffix(log.Tail, "\n") {
 					io.WriteString(w, "\n")
@@ -92,11 +94,11 @@ func jobLogsCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-func writeJobs(w cli.Paper, page client.Page[client.Job]) {
-	show.Table[client.Job]{
+func writeJobs(w cli.Paper, page wire.Page[wire.JobRow]) {
+	show.Table[wire.JobRow]{
 		Heads: []string{">job", ">task", "share", "state", ">attempt", "queue", ">age"},
 		Wide:  []string{">priority", ">index", "pilot", "inputs", "reason"},
-		Row: func(g *show.Grid, j client.Job) []any {
+		Row: func(g *show.Grid, j wire.JobRow) []any {
 			return []any{j.ID, j.Task, j.Share, g.State(j.State), fmt.Sprintf("%d/%d", j.Attempt, j.MaxAttempts), show.OrDash(j.Queue), show.Age(w.Now, j.CreatedAt),
 				j.Priority, j.Index, show.OrDash(j.Pilot), show.OrDash(strings.Join(j.Inputs, " ")), show.OrDash(j.Reason)}
 		},
@@ -104,7 +106,7 @@ func writeJobs(w cli.Paper, page client.Page[client.Job]) {
 	cli.More(w, page.Next)
 }
 
-func writeJob(w cli.Paper, j client.Job) {
+func writeJob(w cli.Paper, j wire.JobRow) {
 	now := w.Now
 	g := show.NewFacts(w)
 	g.Row("job", fmt.Sprint(j.ID))
@@ -156,7 +158,7 @@ func writeJob(w cli.Paper, j client.Job) {
 }
 
 // writeNamed writes what was said of an attempt, by name; text as it is, all else as JSON.
-func writeNamed(w io.Writer, what string, a dispatcher.Attempt, said map[string]any) {
+func writeNamed(w io.Writer, what string, a wire.Attempt, said map[string]any) {
 	if len(said) == 0 {
 		return
 	}

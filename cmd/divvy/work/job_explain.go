@@ -12,11 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/dispatcher"
-	gates "github.com/divvyhq/divvy/dispatcher/explain"
 )
 
 func jobExplainCommand(c *cli.CLI) *cobra.Command {
@@ -30,15 +29,15 @@ never run it are counted only; -o wide lists them. Of a job that runs or has end
 		RunE: cli.ByID(c, "job", explainJob, writeExplanation)}
 }
 
-func explainJob(ctx context.Context, cl *client.Client, id int64) (client.Explanation, error) {
-	e, err := cl.ExplainJob(ctx, id)
+func explainJob(ctx context.Context, cl *client.Client, id int64) (wire.Explanation, error) {
+	e, err := cl.Jobs().Explain(ctx, id)
 	if client.IsCode(err, "no_job") {
 		err = fail.Hintf(err, "'divvy job list' has those that there are.")
 	}
 	return e, err
 }
 
-func writeExplanation(w cli.Paper, e client.Explanation) {
+func writeExplanation(w cli.Paper, e wire.Explanation) {
 	fmt.Fprintf(w, "%s\n\n", e.Summary)
 	g := show.NewFacts(w)
 	g.Row("job", fmt.Sprint(e.Job))
@@ -52,7 +51,7 @@ func writeExplanation(w cli.Paper, e client.Explanation) {
 }
 
 // writeTurn writes when its turn comes, below facts that have begun, and what is in the way.
-func writeTurn(w cli.Paper, g *show.Grid, e client.Explanation) {
+func writeTurn(w cli.Paper, g *show.Grid, e wire.Explanation) {
 	if p := e.Position; p != nil {
 		g.Row("position", fmt.Sprintf("%s%d %s of its share come before it, of %d", show.Pick(p.More, "more than ", ""), p.Before, show.Pick(e.Job == 0, "jobs", "ready jobs"), max(p.Ready, p.Before+1)))
 	}
@@ -75,7 +74,7 @@ func writeTurn(w cli.Paper, g *show.Grid, e client.Explanation) {
 	}
 }
 
-func eta(t dispatcher.ETA) string {
+func eta(t wire.ETA) string {
 	if !t.Known {
 		return "unknown"
 	}
@@ -87,7 +86,7 @@ func inSeconds(s float64) string {
 	return time.Duration(math.Ceil(s) * float64(time.Second)).String()
 }
 
-func writePath(w io.Writer, p dispatcher.PathStanding) {
+func writePath(w io.Writer, p wire.PathStanding) {
 	fmt.Fprintf(w, "\npool %s  capacity %s  held %s  shared out %s\n", p.Pool, show.Capacity(p.Capacity), show.Units(p.Held), show.Units(p.Round))
 	g := show.New(w, "level", ">weight", ">product", ">target", ">held", ">deficit", ">ready", ">rank")
 	for _, l := range p.Levels {
@@ -101,7 +100,7 @@ func writePath(w io.Writer, p dispatcher.PathStanding) {
 }
 
 // writeClaimsOf lists the claims of a job.
-func writeClaimsOf(w io.Writer, claims []client.Claim, now time.Time) {
+func writeClaimsOf(w io.Writer, claims []wire.ClaimStanding, now time.Time) {
 	fmt.Fprintln(w)
 	g := show.New(w, ">claim", "key", "state", "queue", "node", ">sharers", ">bound", "takes")
 	for _, claim := range claims {
@@ -111,12 +110,12 @@ func writeClaimsOf(w io.Writer, claims []client.Claim, now time.Time) {
 }
 
 // writeGates lists the queues that the job may come to run at, or, with wide, all.
-func writeGates(w cli.Paper, queues []dispatcher.QueueGate) {
+func writeGates(w cli.Paper, queues []wire.QueueGate) {
 	fmt.Fprintln(w)
 	g := show.New(w, "queue", "gate", ">pilots", "reason")
 	left := 0
 	for _, q := range queues {
-		if q.Gate == gates.GateStructural && !w.Wide && len(queues) > 10 {
+		if q.Gate == "structural" && !w.Wide && len(queues) > 10 {
 			left++
 			continue
 		}
@@ -128,7 +127,7 @@ func writeGates(w cli.Paper, queues []dispatcher.QueueGate) {
 	}
 }
 
-func writeDecision(w io.Writer, d dispatcher.Decision) {
+func writeDecision(w io.Writer, d wire.Decision) {
 	fmt.Fprintln(w)
 	g := show.NewFacts(w)
 	g.Row("attempt", fmt.Sprint(d.Attempt))
@@ -163,7 +162,7 @@ func writeDecision(w io.Writer, d dispatcher.Decision) {
 }
 
 // skippedShares prints who stood before the winner.
-func skippedShares(list []dispatcher.Skipped) string {
+func skippedShares(list []wire.Skipped) string {
 	var all []string
 	for _, s := range list {
 		all = append(all, s.Share+" ("+s.Reason+")")

@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/generator"
 )
 
 // taskPriorityCommand gives tasks another priority.
 func taskPriorityCommand(c *cli.CLI) *cobra.Command {
 	var priority int
-	a := &acting{CLI: c, request: client.ActRequest{Verb: generator.VerbPrioritise, Priority: &priority}}
+	a := &acting{CLI: c, request: wire.ActRequest{Verb: wire.VerbPrioritise, Priority: &priority}}
 	cmd := &cobra.Command{
 		Use:   "priority --to N TASK...",
 		Short: "Give tasks and their jobs another priority",
@@ -36,9 +36,9 @@ with the new priority.`,
 		if err != nil {
 			return err
 		}
-		done := client.Page[client.PriorityChange]{}
+		done := wire.Page[wire.PriorityChange]{}
 		for _, id := range ids {
-			ch, err := cl.Prioritise(ctx, id, priority)
+			ch, err := cl.Tasks().Prioritise(ctx, id, priority)
 			if err != nil {
 				return fmt.Errorf("task %d: %w", id, err)
 			}
@@ -57,7 +57,7 @@ with the new priority.`,
 }
 
 // priorityChange says what a change of priority did, in words.
-func priorityChange(ch client.PriorityChange) string {
+func priorityChange(ch wire.PriorityChange) string {
 	if ch.Before == ch.After {
 		return fmt.Sprintf("task %d has priority %d: nothing to do", ch.Task, ch.After)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -18,8 +19,8 @@ import (
 
 // taskReassignCommand gives tasks to another share.
 func taskReassignCommand(c *cli.CLI) *cobra.Command {
-	var r client.ReassignRequest
-	a := &acting{CLI: c, request: client.ActRequest{Verb: generator.VerbReassign}}
+	var r wire.ReassignRequest
+	a := &acting{CLI: c, request: wire.ActRequest{Verb: wire.VerbReassign}}
 	cmd := &cobra.Command{
 		Use:   "reassign --share SHARE TASK...",
 		Short: "Give tasks to another share, and say what went, what did not and why",
@@ -38,14 +39,14 @@ and their units are charged to the new share from then on. What has ended stays 
 		if r.Tasks, err = cli.ParseIDs("task", args); err != nil {
 			return err
 		}
-		out, err := cl.Reassign(ctx, r)
+		out, err := cl.Tasks().Reassign(ctx, r)
 		if err != nil {
 			return err
 		}
 		there, none := out, out
-		noTask := func(t generator.TaskReassigned) bool { return t.Why == generator.WhyNoTask }
+		noTask := func(t wire.TaskReassigned) bool { return t.Why == generator.WhyNoTask }
 		there.Tasks = slices.DeleteFunc(slices.Clone(out.Tasks), noTask)
-		none.Tasks = slices.DeleteFunc(slices.Clone(out.Tasks), func(t generator.TaskReassigned) bool { return !noTask(t) })
+		none.Tasks = slices.DeleteFunc(slices.Clone(out.Tasks), func(t wire.TaskReassigned) bool { return !noTask(t) })
 		if err := c.Print(out, func(w io.Writer) { writeReassigned(w, there); writeReassigned(c.Err, none) }); err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ and their units are charged to the new share from then on. What has ended stays 
 	return cmd
 }
 
-func writeReassigned(w io.Writer, r client.Reassigned) {
+func writeReassigned(w io.Writer, r wire.Reassigned) {
 	for _, t := range r.Tasks {
 		if !t.Moved {
 			fmt.Fprintf(w, "task %d: nothing moved: %s\n", t.Task, t.Why)

@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/generator"
 )
 
 // taskScaleCommand changes how many replicas or jobs a task of groups has.
 func taskScaleCommand(c *cli.CLI) *cobra.Command {
-	var to client.Scaling
-	a := &acting{CLI: c, request: client.ActRequest{Verb: generator.VerbScale, Scale: &to}}
+	var to wire.Scaling
+	a := &acting{CLI: c, request: wire.ActRequest{Verb: wire.VerbScale, Scale: &to}}
 	cmd := &cobra.Command{
 		Use:   "scale TASK... --replicas N",
 		Short: "Change how many replicas or jobs tasks of groups have",
@@ -38,7 +38,7 @@ that has ended cannot be scaled.`,
 		if err != nil {
 			return err
 		}
-		done, err := cl.Scale(ctx, ids[0], to)
+		done, err := cl.Tasks().Scale(ctx, ids[0], to)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func scaledWhat(group, role string) string {
 }
 
 // scaleChange says what scaling did, in words.
-func scaleChange(ch client.ScaleChange) string {
+func scaleChange(ch wire.ScaleChange) string {
 	what := scaledWhat(ch.Group, ch.Role)
 	if ch.Before == ch.After {
 		return fmt.Sprintf("task %d has %s %d: nothing to do", ch.Task, what, ch.After)

@@ -7,13 +7,13 @@ import (
 	"path"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // WriteStanding draws the share tree of each pool. wide adds what the plans make of it (deserved, own, lent, borrowed),
 // lag, rank, tier, demand, jobs and ids; barWidth > 0 a bar of held against target.
-func WriteStanding(w io.Writer, s dispatcher.Standing, wide bool, barWidth int) {
+func WriteStanding(w io.Writer, s wire.Standing, wide bool, barWidth int) {
 	for i, p := range s.Pools {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -28,7 +28,7 @@ func WriteStanding(w io.Writer, s dispatcher.Standing, wide bool, barWidth int) 
 	}
 }
 
-func writePool(w io.Writer, p dispatcher.PoolStanding, wide bool, barWidth int) {
+func writePool(w io.Writer, p wire.PoolStanding, wide bool, barWidth int) {
 	headers := []string{"share", ">weight", ">target", ">held", ">ready", ">deficit", ">eta"}
 	if wide {
 		headers = append(headers, ">deserved", ">own", ">lent", ">borrowed", ">lag", ">rank", ">tier", ">slots", ">demand", ">jobs", ">id")
@@ -60,7 +60,7 @@ func writePool(w io.Writer, p dispatcher.PoolStanding, wide bool, barWidth int) 
 }
 
 // untilTarget is how long a share that is short waits for its target if nothing is reclaimed.
-func untilTarget(s dispatcher.ShareStanding) string {
+func untilTarget(s wire.ShareStanding) string {
 	switch {
 	case s.Deficit < 0.001:
 		return "-"
@@ -71,7 +71,7 @@ func untilTarget(s dispatcher.ShareStanding) string {
 }
 
 // shareName is the last part of the path; the root has none.
-func shareName(s dispatcher.ShareStanding) string {
+func shareName(s wire.ShareStanding) string {
 	if s.Path == "" {
 		return "all"
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -28,7 +28,7 @@ chosen with the other next in line, how far below their targets they were then, 
 
 Both are paths of shares, leaves or not. They are compared where their paths part.`,
 		Example: "  divvy shares why Production/MC Production/Rep\n  divvy shares why Production Test --since 24h --last 100000",
-		RunE: cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (y client.Why, err error) {
+		RunE: cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (y wire.Why, err error) {
 			if since != "" {
 				d, err := shares.ParseDuration(since)
 				if err != nil || d <= 0 {
@@ -39,7 +39,7 @@ Both are paths of shares, leaves or not. They are compared where their paths par
 			if o.Last < 0 || o.Last > 100000 {
 				return y, fail.Usagef("--last %d: expected 1 to 100000 decisions, or 0 for 10000", o.Last)
 			}
-			y, err = cl.Why(ctx, args[0], args[1], o)
+			y, err = cl.Shares().Why(ctx, args[0], args[1], o)
 			return y, ofShares(ctx, cl, err, args)
 		}, writeWhy)}
 	cmd.Flags().IntVar(&o.Last, "last", 0, "recorded decisions to look at, the last ones; 0 = 10000")
@@ -49,7 +49,7 @@ Both are paths of shares, leaves or not. They are compared where their paths par
 
 // ofShares says in the words of the command line which of its two shares the server does not take.
 func ofShares(ctx context.Context, cl *client.Client, err error, paths []string) error {
-	var p *client.Problem
+	var p *wire.Problem
 	if !errors.As(err, &p) {
 		return err
 	}
@@ -67,7 +67,7 @@ func ofShares(ctx context.Context, cl *client.Client, err error, paths []string)
 // nearShare names the share that was meant, where one is near.
 func nearShare(ctx context.Context, cl *client.Client, path string) string {
 	const all = "'divvy shares show' lists them."
-	st, err := cl.Shares(ctx)
+	st, err := cl.Shares().Standing(ctx)
 	if err != nil {
 		return all
 	}
@@ -83,10 +83,10 @@ func nearShare(ctx context.Context, cl *client.Client, path string) string {
 	return all
 }
 
-func writeWhy(w cli.Paper, y client.Why) {
+func writeWhy(w cli.Paper, y wire.Why) {
 	fmt.Fprintf(w, "%s\n\n", y.Summary)
 	g := show.New(w, "chosen", "before", ">times", ">about", ">deficit", ">of the other", "last")
-	duel := func(a, b string, d dispatcher.Duel) {
+	duel := func(a, b string, d wire.Duel) {
 		last := "-"
 		if d.Last != nil {
 			last = d.Last.UTC().Format(time.DateTime)
@@ -101,7 +101,7 @@ func writeWhy(w cli.Paper, y client.Why) {
 	for _, p := range y.Pools {
 		fmt.Fprintf(w, "\nnow, pool %s\n", p.Pool)
 		t := show.New(w, "share", ">weight", ">target", ">held", ">deficit", ">ready", ">rank")
-		for _, l := range []dispatcher.LevelStanding{p.A, p.B} {
+		for _, l := range []wire.LevelStanding{p.A, p.B} {
 			t.Row(l.Share, show.Units(l.Weight), show.Units(l.Target), show.Units(l.Held), show.Units(l.Deficit), l.Ready, fmt.Sprintf("%d of %d", l.Rank, l.Of))
 		}
 		t.Flush()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
@@ -17,7 +18,7 @@ import (
 func Status(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show how the daemon and its site stand", Args: cli.Takes(),
 		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			s, err := cl.Status(ctx)
+			s, err := cl.Daemon().Status(ctx)
 			if err != nil {
 				return err
 			}
@@ -25,7 +26,7 @@ func Status(c *cli.CLI) *cobra.Command {
 		})}
 }
 
-func writeStatus(w io.Writer, url string, s client.Status, now time.Time) {
+func writeStatus(w io.Writer, url string, s wire.Status, now time.Time) {
 	g := show.NewFacts(w)
 	g.Row("daemon", url)
 	ready := show.ColourState("online", g.Colour)

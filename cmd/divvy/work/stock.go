@@ -9,10 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // Stock shows how well shares are supplied with ready jobs.
@@ -25,15 +24,15 @@ func Stock(c *cli.CLI) *cobra.Command {
 A row for the jobs of a share that the same queues may run: how many are ready, how many more its tasks will
 have, and how many the free slots could start now. Below them the gaps: queues without a ready job of the share,
 and why.`,
-		RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]client.ShareStock, error) {
-			return cl.Stock(ctx, share, queue)
+		RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]wire.ShareStock, error) {
+			return cl.Shares().Stock(ctx, share, queue)
 		}, writeStock)}
 	cmd.Flags().StringVar(&share, "share", "", "only this share and those below it")
 	cmd.Flags().StringVar(&queue, "queue", "", "only what this queue may run")
 	return cmd
 }
 
-func writeStock(w cli.Paper, all []client.ShareStock) {
+func writeStock(w cli.Paper, all []wire.ShareStock) {
 	g := show.New(w, "share", "queues", ">ready", ">to come", ">startable", ">starts/min")
 	gaps := show.New(w, "share", "no ready job at", "why")
 	nGaps := 0
@@ -73,13 +72,13 @@ func namesOf(names []string, none string, wide bool) string {
 func taskQueuesCommand(c *cli.CLI) *cobra.Command {
 	return &cobra.Command{Use: "queues TASK", Short: "Show where the jobs of a task may run, and what excludes which queue",
 		Args: cli.Takes("TASK, the id of a task"), Example: "  divvy task queues 12",
-		RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (client.Page[client.KindQueues], error) {
-			kinds, err := cl.TaskQueues(ctx, id)
-			return client.Page[client.KindQueues]{Items: kinds}, err
-		}, func(w cli.Paper, page client.Page[client.KindQueues]) { writeKinds(w, page.Items) })}
+		RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (wire.Page[wire.KindQueues], error) {
+			kinds, err := cl.Tasks().Queues(ctx, id)
+			return wire.Page[wire.KindQueues]{Items: kinds}, err
+		}, func(w cli.Paper, page wire.Page[wire.KindQueues]) { writeKinds(w, page.Items) })}
 }
 
-func writeKinds(w io.Writer, kinds []dispatcher.KindQueues) {
+func writeKinds(w io.Writer, kinds []wire.KindQueues) {
 	if len(kinds) == 0 {
 		fmt.Fprintln(w, "it has no jobs, and none to come")
 		return
@@ -102,7 +101,7 @@ func writeKinds(w io.Writer, kinds []dispatcher.KindQueues) {
 }
 
 // needWords is what jobs need, in a line.
-func needWords(n job.Requirements) string {
+func needWords(n wire.Requirements) string {
 	words := []string{fmt.Sprintf("cores %d", n.Cores)}
 	for _, f := range []struct {
 		name  string

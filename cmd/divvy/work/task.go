@@ -12,8 +12,10 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
+	"github.com/divvyhq/divvy/generator"
 )
 
 // Task submits and steers tasks.
@@ -22,7 +24,9 @@ func Task(c *cli.CLI) *cobra.Command {
 	group.AddCommand(taskSubmitCommand(c), taskListCommand(c), taskReassignCommand(c), taskPriorityCommand(c), taskScaleCommand(c), taskCloneCommand(c),
 		taskQueuesCommand(c),
 		taskExplainCommand(c),
-		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cli.Takes("TASK, the id of a task"), RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (client.Task, error) { return cl.Task(ctx, id) }, writeTask)})
+		&cobra.Command{Use: "show TASK", Short: "Show a task", Args: cli.Takes("TASK, the id of a task"), RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (wire.Task, error) {
+			return cl.Tasks().Get(ctx, id)
+		}, writeTask)})
 	group.AddCommand(taskVerbCommands(c)...)
 	return group
 }
@@ -30,9 +34,9 @@ func Task(c *cli.CLI) *cobra.Command {
 func taskListCommand(c *cli.CLI) *cobra.Command {
 	f := client.TaskFilter{Newest: true}
 	cmd := cli.Listing(c, &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List tasks: those that are not over first, the newest on top"}, "tasks",
-		func(ctx context.Context, cl *client.Client, after string, limit int) (client.Page[client.Task], error) {
+		func(ctx context.Context, cl *client.Client, after string, limit int) (wire.Page[wire.Task], error) {
 			f.After, f.Limit = after, limit
-			return cl.Tasks(ctx, f)
+			return cl.Tasks().List(ctx, f)
 		}, writeTasks)
 	fl := cmd.Flags()
 	fl.StringVar(&f.User, "user", "", "only tasks of this user")
@@ -45,7 +49,7 @@ func taskListCommand(c *cli.CLI) *cobra.Command {
 }
 
 // taskChange says what a verb did, in words.
-func taskChange(ch client.TaskChange) string {
+func taskChange(ch wire.TaskChange) string {
 	if ch.Before == ch.After && ch.Ready == 0 && ch.Leased == 0 && ch.Again == 0 {
 		return fmt.Sprintf("task %d is %s: nothing to do", ch.Task, ch.After)
 	}
@@ -66,13 +70,13 @@ func taskChange(ch client.TaskChange) string {
 	return s
 }
 
-func writeTasks(w cli.Paper, page client.Page[client.Task]) {
-	watched := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.Deadline != nil })
-	stuck := slices.ContainsFunc(page.Items, func(t client.Task) bool { return t.CannotRun != "" })
-	table := show.Table[client.Task]{
+func writeTasks(w cli.Paper, page wire.Page[wire.Task]) {
+	watched := slices.ContainsFunc(page.Items, func(t wire.Task) bool { return t.Deadline != nil })
+	stuck := slices.ContainsFunc(page.Items, func(t wire.Task) bool { return t.CannotRun != "" })
+	table := show.Table[wire.Task]{
 		Heads: []string{">task", "name", "user", "share", "state", ">jobs", ">ready", ">leased", ">finished", ">failed", ">age"},
 		Wide:  []string{">priority", ">waiting", ">cancelled", ">attempts", "reason"},
-		Row: func(g *show.Grid, t client.Task) []any {
+		Row: func(g *show.Grid, t wire.Task) []any {
 			j := t.Jobs
 			cells := []any{t.ID, t.Name, t.User, show.OrDash(t.Share), g.State(t.State), j.Total, j.Ready, j.Leased, j.Finished, j.Failed, show.Age(w.Now, t.CreatedAt)}
 			if watched {
@@ -95,7 +99,7 @@ func writeTasks(w cli.Paper, page client.Page[client.Task]) {
 	cli.More(w, page.Next)
 }
 
-func writeTask(w cli.Paper, t client.Task) {
+func writeTask(w cli.Paper, t wire.Task) {
 	now := w.Now
 	g := show.NewFacts(w)
 	g.Row("task", fmt.Sprint(t.ID))
@@ -139,14 +143,14 @@ func writeTask(w cli.Paper, t client.Task) {
 		g.Row("requires", requires(t.Spec))
 		g.Row("command", quoted(t.Spec.Command))
 	}
-	for i, one := range panda.IgnoredOf(t) {
+	for i, one := range panda.IgnoredOf(generator.Task{Parameters: t.Parameters}) {
 		g.Row(show.Pick(i == 0, "ignored parameters", ""), one.Parameter+": "+one.Reason)
 	}
 	g.Flush()
 }
 
 // scouts says how many there are, and what they measured.
-func scouts(t client.Task) string {
+func scouts(t wire.Task) string {
 	m := t.Scouted
 	switch {
 	case m == nil && t.State == "exhausted":
@@ -160,11 +164,17 @@ func scouts(t client.Task) string {
 	if m.OutputPerEvent > 0 {
 		text += fmt.Sprintf(", %.3g MB output an event", m.OutputPerEvent)
 	}
-	return text + fmt.Sprintf(", %d MB memory and walltime %s (75th)", m.MemoryMB, show.Seconds(int64(m.Walltime)))
+	return text + fmt.Sprintf(", %d MB memory and walltime %s (75th)", m.MemoryMB, seconds(m.Walltime))
+}
+
+// seconds shows a walltime of an answer as its seconds.
+func seconds(walltime string) string {
+	d, _ := time.ParseDuration(walltime)
+	return show.Seconds(int64(d / time.Second))
 }
 
 // splitting says how the work is cut into jobs.
-func splitting(s *client.TaskSpec) string {
+func splitting(s *wire.TaskSpec) string {
 	p, by := s.Split, s.Split.By
 	if by == "" {
 		by = show.Pick(s.Events != nil, "events", "inputs")
@@ -183,7 +193,7 @@ func splitting(s *client.TaskSpec) string {
 }
 
 // requires names what the task asks of a slot, leaving out what it does not.
-func requires(s *client.TaskSpec) string {
+func requires(s *wire.TaskSpec) string {
 	r := s.Requirements
 	parts := []string{show.Plural(int64(r.Cores), "core")}
 	add := func(said bool, text string) {
@@ -193,7 +203,7 @@ func requires(s *client.TaskSpec) string {
 	}
 	add(r.MemoryMB > 0, show.Limit(r.MemoryMB)+" MB memory")
 	add(r.DiskMB > 0, show.Limit(r.DiskMB)+" MB disk")
-	add(r.Walltime > 0, "walltime "+show.Seconds(int64(r.Walltime)))
+	add(r.Walltime != "", "walltime "+seconds(r.Walltime))
 	add(len(r.Labels) > 0, "labels "+show.Labels(r.Labels))
 	add(len(s.Queues) > 0, "queues "+strings.Join(s.Queues, " "))
 	parts = append(parts, unitsOf(s.Resources)...)
@@ -203,7 +213,7 @@ func requires(s *client.TaskSpec) string {
 }
 
 // lateRisk is that of a task with a deadline.
-func lateRisk(t client.Task) string {
+func lateRisk(t wire.Task) string {
 	if t.Deadline == nil {
 		return "-"
 	}
@@ -211,7 +221,7 @@ func lateRisk(t client.Task) string {
 }
 
 // deadline says when a task should be over and when it will be.
-func deadline(d *client.TaskDeadline, now time.Time) string {
+func deadline(d *wire.DeadlineState, now time.Time) string {
 	text := d.At.Local().Format("2006-01-02 15:04") + ", risk of being late: " + d.LateRisk
 	if d.ETA != nil {
 		text += fmt.Sprintf(", over in %s at %.3g jobs an hour", show.Seconds(max(int64(d.ETA.Sub(now).Seconds()), 0)), d.PerHour)
@@ -223,7 +233,7 @@ func deadline(d *client.TaskDeadline, now time.Time) string {
 }
 
 // needed says what a task needs of another one, and how far that is.
-func needed(n client.TaskNeed) string {
+func needed(n wire.NeedState) string {
 	text := fmt.Sprintf("task %d (%s, %s), %s", n.Task, n.Name, n.State, show.Pick(n.When == "any", "over in any way", n.When))
 	if n.Outputs != "" {
 		text += ", outputs " + n.Outputs

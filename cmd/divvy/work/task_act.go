@@ -10,17 +10,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
 // acting is a command that says something to tasks: to those whose ids it is given, or to all that its flags choose.
 type acting struct {
 	*cli.CLI
-	request client.ActRequest
+	request wire.ActRequest
 }
 
 // choiceFlags lets a command choose tasks; share is the name of the flag for theirs.
@@ -59,11 +59,11 @@ func (a *acting) act(ctx context.Context, cl *client.Client, args []string) erro
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	out := client.Acted{Verb: a.request.Verb, DryRun: a.request.DryRun, To: a.request.To, Tasks: []client.TaskActed{}}
+	out := wire.Acted{Verb: a.request.Verb, DryRun: a.request.DryRun, To: a.request.To, Tasks: []wire.TaskActed{}}
 	for i := 0; i == 0 || i < len(ids); i += mostActed {
 		r := a.request
 		r.Tasks = ids[i:min(i+mostActed, len(ids))]
-		some, err := cl.ActOnAll(ctx, r)
+		some, err := cl.Tasks().ActOnAll(ctx, r)
 		out.Tasks, out.Changed = append(out.Tasks, some.Tasks...), out.Changed+some.Changed
 		if err != nil {
 			return err
@@ -79,10 +79,10 @@ func (a *acting) act(ctx context.Context, cl *client.Client, args []string) erro
 }
 
 // refused says that a task is not as the verb wants it, nor on its way.
-func refused(t client.TaskActed) bool { return !t.Changed && t.Why != "nothing to do" }
+func refused(t wire.TaskActed) bool { return !t.Changed && t.Why != "nothing to do" }
 
 // writeActed says what became of each task; of those that refused on errs.
-func writeActed(w, errs io.Writer, out client.Acted) {
+func writeActed(w, errs io.Writer, out wire.Acted) {
 	for _, t := range out.Tasks {
 		fmt.Fprintln(show.Pick(refused(t), errs, w), taskActed(out, t))
 	}
@@ -97,7 +97,7 @@ func writeActed(w, errs io.Writer, out client.Acted) {
 }
 
 // taskActed says what became of one task, in words.
-func taskActed(out client.Acted, t client.TaskActed) string {
+func taskActed(out wire.Acted, t wire.TaskActed) string {
 	switch {
 	case !t.Changed && strings.HasPrefix(t.Why, "task "):
 		return t.Why
@@ -113,9 +113,9 @@ func taskActed(out client.Acted, t client.TaskActed) string {
 		return scaleChange(*t.Scaled)
 	case t.Reassigned != nil:
 		var b strings.Builder
-		writeReassigned(&b, client.Reassigned{Share: out.To, Tasks: []generator.TaskReassigned{*t.Reassigned}})
+		writeReassigned(&b, wire.Reassigned{Share: out.To, Tasks: []wire.TaskReassigned{*t.Reassigned}})
 		return strings.TrimSpace(b.String())
-	case out.Verb == generator.VerbScale:
+	case out.Verb == wire.VerbScale:
 		return fmt.Sprintf("task %d %s: %s", t.Task, t.Name, out.Verb)
 	}
 	return fmt.Sprintf("task %d %s: %s → %s", t.Task, t.Name, t.Before, t.After)
@@ -125,22 +125,22 @@ func taskActed(out client.Acted, t client.TaskActed) string {
 func taskVerbCommands(c *cli.CLI) []*cobra.Command {
 	var all []*cobra.Command
 	for _, v := range []struct {
-		verb  generator.Verb
+		verb  wire.Verb
 		short string
 	}{
-		{generator.VerbKill, "End tasks and their jobs, those that run too"},
-		{generator.VerbPause, "Start no more jobs of tasks; those that run go on"},
-		{generator.VerbResume, "Let paused tasks go on"},
-		{generator.VerbRetry, "Try the pieces that did not finish again, as new jobs"},
-		{generator.VerbFinish, "Start no more jobs; the task is over when those that run have ended"},
-		{generator.VerbAvalanche, "End the scouting of tasks now, and go on with those that a scout has stopped"},
+		{wire.VerbKill, "End tasks and their jobs, those that run too"},
+		{wire.VerbPause, "Start no more jobs of tasks; those that run go on"},
+		{wire.VerbResume, "Let paused tasks go on"},
+		{wire.VerbRetry, "Try the pieces that did not finish again, as new jobs"},
+		{wire.VerbFinish, "Start no more jobs; the task is over when those that run have ended"},
+		{wire.VerbAvalanche, "End the scouting of tasks now, and go on with those that a scout has stopped"},
 	} {
-		a := &acting{CLI: c, request: client.ActRequest{Verb: v.verb}}
+		a := &acting{CLI: c, request: wire.ActRequest{Verb: v.verb}}
 		cmd := &cobra.Command{Use: string(v.verb) + " TASK...", Short: v.short, Args: a.tasksOr,
 			Example: fmt.Sprintf("  divvy task %[1]s 17 18\n  divvy task %[1]s --user alice --label test --dry-run", v.verb)}
 		a.choiceFlags(cmd, "share")
 		cmd.RunE = c.WithClient(a.act)
-		if v.verb == generator.VerbRetry {
+		if v.verb == wire.VerbRetry {
 			retryFlags(cmd, a)
 		}
 		all = append(all, cmd)
@@ -150,7 +150,7 @@ func taskVerbCommands(c *cli.CLI) []*cobra.Command {
 
 // retryFlags are what may be other when tasks are tried again.
 func retryFlags(cmd *cobra.Command, a *acting) {
-	var with client.TaskChanges
+	var with wire.Changes
 	var cores, attempts, priority int
 	var memory, disk int64
 	var walltime string
@@ -180,9 +180,8 @@ func retryFlags(cmd *cobra.Command, a *acting) {
 		flag("priority", func() { with.Priority = &priority })
 		var err error
 		flag("walltime", func() {
-			var w spec.Walltime
-			err = w.UnmarshalText([]byte(walltime))
-			with.Walltime = &w
+			err = new(spec.Walltime).UnmarshalText([]byte(walltime))
+			with.Walltime = &walltime
 		})
 		if err != nil {
 			return fail.Usagef("--%s", err)

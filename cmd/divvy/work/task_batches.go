@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -28,7 +28,7 @@ type document struct {
 // batches submits the specs in this order: those whose inputs are in a file, and those that name others of the file, one by
 // one, the others many at a time. It returns the tasks that there are, also when it ends early: with the first that cannot be,
 // after those of its batch that can.
-func (s *submission) batches(ctx context.Context, specs []spec.Spec, order []int) (tasks []client.Task, err error) {
+func (s *submission) batches(ctx context.Context, specs []spec.Spec, order []int) (tasks []wire.Task, err error) {
 	docs := make([]document, len(order))
 	for i, at := range order {
 		docs[i] = document{specs[at], at}
@@ -36,14 +36,14 @@ func (s *submission) batches(ctx context.Context, specs []spec.Spec, order []int
 	ids := map[string]int64{}
 	for len(docs) > 0 {
 		n := inOneRequest(docs)
-		var some []client.Task
+		var some []wire.Task
 		if n == 0 {
 			n = 1
 			t, err := s.one(ctx, docs[0].Bound(ids), numbered(s.key, docs[0].at))
 			if err != nil {
 				return tasks, fmt.Errorf("task %s: %w", docs[0].Name, err)
 			}
-			some = []client.Task{t}
+			some = []wire.Task{t}
 		} else {
 			some, err = s.many(ctx, docs[:n])
 		}
@@ -79,12 +79,12 @@ func inOneRequest(docs []document) (n int) {
 }
 
 // many submits tasks in one request.
-func (s *submission) many(ctx context.Context, docs []document) (tasks []client.Task, err error) {
-	all := make([]client.KeyedTask, len(docs))
+func (s *submission) many(ctx context.Context, docs []document) (tasks []wire.Task, err error) {
+	all := make([]wire.KeyedTask, len(docs))
 	for i, d := range docs {
-		all[i] = client.KeyedTask{Key: numbered(s.key, d.at), Task: d.Spec, Strict: s.strict}
+		all[i] = wire.KeyedTask{Key: numbered(s.key, d.at), Task: ServerSpec(d.Spec), Strict: s.strict}
 	}
-	out, err := s.cl.SubmitMany(ctx, all)
+	out, err := s.cl.Tasks().SubmitMany(ctx, all)
 	if err != nil {
 		return nil, fmt.Errorf("tasks %s to %s: %w", docs[0].Name, docs[len(docs)-1].Name, err)
 	}

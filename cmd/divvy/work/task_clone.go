@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -29,7 +30,7 @@ A change is KEY=VALUE with a key of a task file, with dots to what is inside of 
 		Example: "  divvy task clone 17 --set name=again --set requirements.memory_mb=8000\n  divvy task clone 17 --set count=10 --set priority=5",
 		Args:    cli.Takes("TASK..., the ids of tasks"),
 	}
-	cmd.RunE = cli.Items(c, func(ctx context.Context, cl *client.Client, args []string) (made []client.Task, err error) {
+	cmd.RunE = cli.Items(c, func(ctx context.Context, cl *client.Client, args []string) (made []wire.Task, err error) {
 		ids, err := cli.ParseIDs("task", args)
 		if err != nil {
 			return nil, err
@@ -39,14 +40,14 @@ A change is KEY=VALUE with a key of a task file, with dots to what is inside of 
 			return nil, err
 		}
 		for i, id := range ids {
-			t, err := cl.Clone(ctx, id, changes, show.Pick(key == "", "", numbered(key, i)))
+			t, err := cl.Tasks().Clone(ctx, id, changes, show.Pick(key == "", "", numbered(key, i)))
 			if err != nil {
 				return nil, err
 			}
 			made = append(made, t)
 		}
 		return made, nil
-	}, func(w cli.Paper, made []client.Task) { writeSubmitted(w, made) })
+	}, func(w cli.Paper, made []wire.Task) { writeSubmitted(w, made) })
 	cmd.Flags().StringArrayVar(&sets, "set", nil, "a change: KEY=VALUE, such as requirements.memory_mb=8000; may be repeated")
 	cmd.Flags().StringVar(&key, "key", "", "a repeat with the same key makes no second clone")
 	return cmd

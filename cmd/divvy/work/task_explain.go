@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
@@ -17,12 +18,12 @@ func taskExplainCommand(c *cli.CLI) *cobra.Command {
 		Long: `Explain why nothing more of a task runs: what the task waits for, and of its job that is to start
 next the first gate that it does not pass at each queue, what comes before it, and when it is likely to start.
 Of a task without jobs the same of a piece that is no job yet. -o wide lists queues that can never run it.`,
-		RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (client.TaskExplanation, error) {
-			return cl.ExplainTask(ctx, id)
+		RunE: cli.ByID(c, "task", func(ctx context.Context, cl *client.Client, id int64) (wire.TaskExplanation, error) {
+			return cl.Tasks().Explain(ctx, id)
 		}, writeTaskExplanation)}
 }
 
-func writeTaskExplanation(w cli.Paper, e client.TaskExplanation) {
+func writeTaskExplanation(w cli.Paper, e wire.TaskExplanation) {
 	fmt.Fprintf(w, "%s\n\n", e.Summary)
 	g := show.NewFacts(w)
 	g.Row("task", fmt.Sprint(e.Task))

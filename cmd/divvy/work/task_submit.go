@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -93,7 +94,7 @@ func (s *submission) all(ctx context.Context, file string, specs []spec.Spec) er
 }
 
 // printTasks says which tasks there are now, those of a submission that broke off too.
-func (s *submission) printTasks(tasks []client.Task) error {
+func (s *submission) printTasks(tasks []wire.Task) error {
 	if len(tasks) == 0 {
 		return nil
 	}
@@ -107,7 +108,7 @@ func (s *submission) printTasks(tasks []client.Task) error {
 		}
 		fmt.Fprintf(s.Err, "warning: task %d, %s: %s\n", t.ID, t.Name, t.CannotRun)
 	}
-	return s.Print(client.Page[client.Task]{Items: tasks}, func(w io.Writer) { writeSubmitted(w, tasks) })
+	return s.Print(wire.Page[wire.Task]{Items: tasks}, func(w io.Writer) { writeSubmitted(w, tasks) })
 }
 
 // mostWarned bounds the tasks of one submission whose warnings are printed.
@@ -124,7 +125,7 @@ func (s *submission) goOn(err error, file string) error {
 	return fail.Hintf(err, "%s", next)
 }
 
-func (s *submission) one(ctx context.Context, task spec.Spec, key string) (client.Task, error) {
+func (s *submission) one(ctx context.Context, task spec.Spec, key string) (wire.Task, error) {
 	t, err := s.submitOne(ctx, ServerSpec(task), key)
 	if err != nil || task.InputsFile == "" || t.State != "submitting" {
 		return t, err
@@ -132,15 +133,15 @@ func (s *submission) one(ctx context.Context, task spec.Spec, key string) (clien
 	if err := s.stream(ctx, t.ID, s.inputs(task)); err != nil {
 		return t, err
 	}
-	return s.cl.Commit(ctx, t.ID)
+	return s.cl.Tasks().Commit(ctx, t.ID)
 }
 
 // submitOne submits a task, by the request for many where it may be refused as one that cannot run.
-func (s *submission) submitOne(ctx context.Context, task spec.Spec, key string) (t client.Task, err error) {
+func (s *submission) submitOne(ctx context.Context, task wire.TaskSpec, key string) (t wire.Task, err error) {
 	if !s.strict {
-		return s.cl.Submit(ctx, task, key)
+		return s.cl.Tasks().Submit(ctx, task, key)
 	}
-	all, err := s.cl.SubmitMany(ctx, []client.KeyedTask{{Key: key, Task: task, Strict: true}})
+	all, err := s.cl.Tasks().SubmitMany(ctx, []wire.KeyedTask{{Key: key, Task: task, Strict: true}})
 	switch {
 	case err != nil:
 		return t, err
@@ -153,11 +154,11 @@ func (s *submission) submitOne(ctx context.Context, task spec.Spec, key string) 
 }
 
 // ServerSpec is the spec as the server takes it: it reads no files of the client.
-func ServerSpec(s spec.Spec) spec.Spec {
+func ServerSpec(s spec.Spec) wire.TaskSpec {
 	if s.InputsFile != "" {
 		s.InputsFile, s.InputsStreamed = "", true
 	}
-	return s
+	return wire.As[wire.TaskSpec](s)
 }
 
 func (s *submission) inputs(task spec.Spec) string {
@@ -202,7 +203,10 @@ func (s *submission) stream(ctx context.Context, task int64, file string) error 
 	read := &countingReader{r: f}
 	done := progressOf(s.CLI, fmt.Sprintf("inputs of task %d", task), st.Size(), read)
 	defer done()
-	n, err := s.cl.SendFile(ctx, task, client.InputsFile{Reader: read, Format: spec.FormatOf(file)}, nil)
+	n, err := s.cl.Tasks().SendFile(ctx, task, func(dst io.Writer, skip int64) error {
+		_, err := spec.EncodeInputs(dst, read, spec.FormatOf(file), skip)
+		return err
+	}, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %d inputs are stored: %w", file, n, err)
 	}
@@ -258,7 +262,7 @@ func progressOf(c *cli.CLI, what string, total int64, read *countingReader) (don
 	}
 }
 
-func writeSubmitted(w io.Writer, tasks []client.Task) {
+func writeSubmitted(w io.Writer, tasks []wire.Task) {
 	g := show.New(w, ">task", "name", "share", "state", ">pieces", "reason")
 	for _, t := range tasks {
 		g.Row(t.ID, t.Name, show.OrDash(t.Share), g.State(t.State), t.Pieces, show.OrDash(cmp.Or(t.Reason, t.CannotRun)))

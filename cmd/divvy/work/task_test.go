@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
-	"github.com/divvyhq/divvy/dispatcher"
 	gates "github.com/divvyhq/divvy/dispatcher/explain"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -25,9 +23,9 @@ func TestQuoted(t *testing.T) {
 
 // A task is explained by its next job, or by a piece that is no job yet, with what comes before that.
 func TestTaskExplain(t *testing.T) {
-	next := &dispatcher.Explanation{Share: "Test", State: "waiting", Gate: gates.GateStructural, Position: &dispatcher.Position{Before: 40, Ready: 3},
-		ETA: &dispatcher.ETA{How: "unknown: no queue can run it"}, Queues: []dispatcher.QueueGate{{Queue: "CERN", Gate: gates.GateStructural, Reason: "cores: needs 64, queue allows 8"}}}
-	e := client.TaskExplanation{Task: 7, Share: "Test", State: "ready", Summary: "None of its 9 pieces is a job yet.", ToCome: 9, Next: next}
+	next := &wire.Explanation{Share: "Test", State: "waiting", Gate: string(gates.GateStructural), Position: &wire.Position{Before: 40, Ready: 3},
+		ETA: &wire.ETA{How: "unknown: no queue can run it"}, Queues: []wire.QueueGate{{Queue: "CERN", Gate: string(gates.GateStructural), Reason: "cores: needs 64, queue allows 8"}}}
+	e := wire.TaskExplanation{Task: 7, Share: "Test", State: "ready", Summary: "None of its 9 pieces is a job yet.", ToCome: 9, Next: next}
 	for want, change := range map[string]func(){
 		"a piece that is no job yet": func() {},
 		"next      job 12":           func() { next.Job = 12 },
@@ -42,23 +40,23 @@ func TestTaskExplain(t *testing.T) {
 		if e.Next != nil && !strings.Contains(b.String(), "cores: needs 64") {
 			t.Error(b.String())
 		}
-		*next = dispatcher.Explanation{Share: "Test", Queues: next.Queues, Position: next.Position, ETA: next.ETA}
+		*next = wire.Explanation{Share: "Test", Queues: next.Queues, Position: next.Position, ETA: next.ETA}
 		e.Next = next
 	}
 }
 
 // What a change of share and of priority made of tasks, or would, is said with both sides of it.
 func TestTaskActed(t *testing.T) {
-	moved := &generator.TaskReassigned{Task: 7, From: "A/x", Moved: true, Ready: 3}
-	stays := &generator.TaskReassigned{Task: 7, From: "B", Moved: true, Ready: 3}
+	moved := &wire.TaskReassigned{Task: 7, From: "A/x", Moved: true, Ready: 3}
+	stays := &wire.TaskReassigned{Task: 7, From: "B", Moved: true, Ready: 3}
 	for want, c := range map[string]struct {
-		out client.Acted
-		t   client.TaskActed
+		out wire.Acted
+		t   wire.TaskActed
 	}{
-		"task 7: A/x → B: 3 ready jobs":                         {client.Acted{To: "B"}, client.TaskActed{Task: 7, Changed: true, Reassigned: moved}},
-		"task 7: it is in B already; now went 3 ready jobs too": {client.Acted{To: "B"}, client.TaskActed{Task: 7, Changed: true, Reassigned: stays}},
-		"task 7: A/x → B":                                       {client.Acted{To: "B", DryRun: true}, client.TaskActed{Task: 7, Changed: true, Reassigned: moved}},
-		"task 7: priority 1 → 2":                                {client.Acted{DryRun: true}, client.TaskActed{Task: 7, Changed: true, Priority: &client.PriorityChange{Task: 7, Before: 1, After: 2}}},
+		"task 7: A/x → B: 3 ready jobs":                         {wire.Acted{To: "B"}, wire.TaskActed{Task: 7, Changed: true, Reassigned: moved}},
+		"task 7: it is in B already; now went 3 ready jobs too": {wire.Acted{To: "B"}, wire.TaskActed{Task: 7, Changed: true, Reassigned: stays}},
+		"task 7: A/x → B":                                       {wire.Acted{To: "B", DryRun: true}, wire.TaskActed{Task: 7, Changed: true, Reassigned: moved}},
+		"task 7: priority 1 → 2":                                {wire.Acted{DryRun: true}, wire.TaskActed{Task: 7, Changed: true, Priority: &wire.PriorityChange{Task: 7, Before: 1, After: 2}}},
 	} {
 		if got := taskActed(c.out, c.t); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -120,10 +118,10 @@ func TestInputsFileIsReadFirst(t *testing.T) {
 }
 
 func TestSplitting(t *testing.T) {
-	for want, s := range map[string]client.TaskSpec{
-		"7 bytes a job": {Split: &spec.Split{By: "bytes", PerJob: 7}},
-		"by inputs, as large as fits each queue, 9 at most":                             {Split: &spec.Split{Fit: true, PerQueue: true, MaxPerJob: 9}},
-		"by events, as large as fits all queues, 5 at most while CPU time is not known": {Source: spec.Source{Events: &spec.Events{Total: 8}}, Split: &spec.Split{Fit: true, PerJob: 5}},
+	for want, s := range map[string]wire.TaskSpec{
+		"7 bytes a job": {Split: &wire.Split{By: "bytes", PerJob: 7}},
+		"by inputs, as large as fits each queue, 9 at most":                             {Split: &wire.Split{Fit: true, PerQueue: true, MaxPerJob: 9}},
+		"by events, as large as fits all queues, 5 at most while CPU time is not known": {Events: &wire.TaskEvents{Total: 8}, Split: &wire.Split{Fit: true, PerJob: 5}},
 	} {
 		if got := splitting(&s); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -133,7 +131,7 @@ func TestSplitting(t *testing.T) {
 
 // A list says why nothing of a task can run, also where it is not wide.
 func TestListSaysWhatCannotRun(t *testing.T) {
-	page := client.Page[client.Task]{Items: []client.Task{{ID: 7, Name: "wide", State: "ready", CannotRun: "no queue can run it; x"}, {ID: 8, Name: "fine", State: "ready"}}}
+	page := wire.Page[wire.Task]{Items: []wire.Task{{ID: 7, Name: "wide", State: "ready", CannotRun: "no queue can run it; x"}, {ID: 8, Name: "fine", State: "ready"}}}
 	for wide, want := range map[bool]int{false: 1, true: 1} {
 		var b strings.Builder
 		writeTasks(cli.Paper{Writer: &b, Wide: wide, Now: time.Now()}, page)

@@ -10,32 +10,32 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // look is what was seen at a time.
 type look struct {
 	at       time.Time
-	status   client.Status
-	standing client.Standing
-	queues   []client.Queue
+	status   wire.Status
+	standing wire.Standing
+	queues   []wire.QueueStanding
 	figures  map[string]float64
 	err      error
 }
 
 func lookAround(ctx context.Context, cl *client.Client) (l look, err error) {
 	l.at = time.Now()
-	if l.status, err = cl.Status(ctx); err != nil {
+	if l.status, err = cl.Daemon().Status(ctx); err != nil {
 		return l, err
 	}
-	if l.standing, err = cl.Shares(ctx); err != nil {
+	if l.standing, err = cl.Shares().Standing(ctx); err != nil {
 		return l, err
 	}
-	if l.queues, err = cl.Queues(ctx); err != nil {
+	if l.queues, err = cl.Queues().List(ctx); err != nil {
 		return l, err
 	}
-	l.figures, err = cl.Figures(ctx)
+	l.figures, err = cl.Daemon().Figures(ctx)
 	return l, err
 }
 
@@ -181,8 +181,8 @@ func (v *topView) shareLines(width int) (lines []string) {
 		}
 		prefixes := show.Branches(depths)
 		if v.busy {
-			list = slices.DeleteFunc(slices.Clone(list), func(s dispatcher.ShareStanding) bool { return !s.Leaf })
-			slices.SortStableFunc(list, func(a, b dispatcher.ShareStanding) int { return int(b.Deficit*1000) - int(a.Deficit*1000) })
+			list = slices.DeleteFunc(slices.Clone(list), func(s wire.ShareStanding) bool { return !s.Leaf })
+			slices.SortStableFunc(list, func(a, b wire.ShareStanding) int { return int(b.Deficit*1000) - int(a.Deficit*1000) })
 			full = 0
 			for _, s := range list {
 				full = max(full, s.Target, s.Held)
@@ -207,7 +207,7 @@ func (v *topView) queueLines() []string {
 	lines := []string{fmt.Sprintf("%-24s %-8s %8s %8s %8s %8s %8s", "QUEUE", "STATE", "SLOTS", "CORES", "READY", "PILOTS", "WAITING")}
 	queues := slices.Clone(v.last.queues)
 	if v.busy {
-		slices.SortStableFunc(queues, func(a, b client.Queue) int { return int(b.Ready - a.Ready) })
+		slices.SortStableFunc(queues, func(a, b wire.QueueStanding) int { return int(b.Ready - a.Ready) })
 	}
 	for _, q := range queues {
 		state := string(q.State)
@@ -254,11 +254,11 @@ func cut(line string, width int) string {
 
 // TopSummary is the picture for programs.
 type TopSummary struct {
-	At     time.Time       `json:"at"`
-	Status client.Status   `json:"status"`
-	Rates  *rates          `json:"rates_per_second"`
-	Pools  client.Standing `json:"shares"`
-	Queues []client.Queue  `json:"queues"`
+	At     time.Time            `json:"at"`
+	Status wire.Status          `json:"status"`
+	Rates  *rates               `json:"rates_per_second"`
+	Pools  wire.Standing        `json:"shares"`
+	Queues []wire.QueueStanding `json:"queues"`
 }
 
 func (v *topView) summary() TopSummary {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // seen is what two looks at a site would see.
@@ -28,10 +28,10 @@ func seen(t *testing.T) (first, second look) {
 		}
 	}
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.Local)
-	first = look{at: at, status: client.Status{Ready: true, Site: 3, StartedAt: at.Add(-time.Hour), HeldJobs: 998, ReadyJobs: 4002, Waiting: 3}}
+	first = look{at: at, status: wire.Status{Ready: true, Site: 3, StartedAt: at.Add(-time.Hour), HeldJobs: 998, ReadyJobs: 4002, Waiting: 3}}
 	first.status.Queues.Online = 1
 	read("shares.json", &first.standing)
-	var page client.Page[client.Queue]
+	var page wire.Page[wire.QueueStanding]
 	read("queues.json", &page)
 	first.queues = page.Items
 	first.figures = map[string]float64{"divvy_grant_batch_jobs_sum": 100, "divvy_attempts_ended_total": 90, "divvy_jobs_generated_total": 500}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
@@ -67,7 +68,7 @@ func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, eve
 	live = live && !c.Structured()
 	last, away := "", false
 	for {
-		t, err := cl.Task(ctx, id)
+		t, err := cl.Tasks().Get(ctx, id)
 		switch {
 		case ctx.Err() != nil:
 			return watchCut(ctx, c, id, live)
@@ -96,7 +97,7 @@ func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, eve
 }
 
 // watchEnd says the whole task to programs, and leaves with the code of its state.
-func watchEnd(c *cli.CLI, t client.Task, live bool) error {
+func watchEnd(c *cli.CLI, t wire.Task, live bool) error {
 	if live {
 		fmt.Fprintln(c.Out)
 	}
@@ -134,7 +135,7 @@ func writeLine(w io.Writer, line string, width int, live bool) {
 }
 
 // taskLine is a task on one line.
-func taskLine(t client.Task, now time.Time) string {
+func taskLine(t wire.Task, now time.Time) string {
 	j := t.Jobs
 	over := j.Finished + j.Failed + j.Cancelled
 	line := fmt.Sprintf("task %d %s", t.ID, t.State)

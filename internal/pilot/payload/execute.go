@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Exit codes of a job whose command could not be started, as shells have them.

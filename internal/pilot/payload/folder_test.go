@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Whatever a lease says, its job has a folder of its own right below the pilot's, and its variables of ours are ours: the last

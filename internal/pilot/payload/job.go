@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // Job is one lease on this machine.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	wire "github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/wire"
 )
 
 // What is in the folder of a job. The payload lives in work, so it cannot take the names of the others.
