@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/divvyhq/divvy/api/origin"
@@ -45,12 +46,7 @@ func (s Config) mayPull(ctx context.Context, queue string) error {
 
 // pilotName is a pilot in the words of a refusal.
 func pilotName(p file.Pilot) string {
-	var known []string
-	for _, k := range []struct{ what, name string }{{"user ", p.User}, {"token ", p.Token}, {"origin ", p.Origin}} {
-		if k.name != "" {
-			known = append(known, k.what+k.name)
-		}
-	}
+	known := slices.DeleteFunc([]string{"user " + p.User, "token " + p.Token, "origin " + p.Origin}, func(s string) bool { return strings.HasSuffix(s, " ") })
 	if len(known) == 0 {
 		return "a pilot without a credential"
 	}

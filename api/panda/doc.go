@@ -48,11 +48,7 @@
 //  7. A repeated request for jobs is a request of its own. Pilots give them no number, and what they send may be the same for
 //     two pilots of one host: never two pilots with one job. What was leased to an answer that got lost ends with its first
 //     lease; what was leased to a caller that went away while it waited is given back at once.
-//  8. A credential that is missing, not good or run out, or speaks for an origin that it is not bound to, is refused with 403
-//     by the new API; a good one that has not the right with 200 and success false. The old API answers both with 200 and
-//     StatusCode 60. Where it cannot be told, because the token's issuer does not answer, both say 503. No token is logged or
-//     said back. Files of credentials are read again when they change (fresh.go).
-//
-// What pilots report beyond outcome, usage and outputs is kept on the attempt under the names that PanDA's users
-// know: jobMetrics, pilotErrorCode, transExitCode … (fields.go).
+//  8. A credential that is missing, not good or for another origin is refused with 403 by the new API; a good one without the role
+//     or the right with 200 and success false. The old API answers both with 200 and StatusCode 60. Where the issuer of a token does
+//     not answer, both say 503. No token is logged or said back.
 package panda

@@ -91,7 +91,7 @@ func labelsOf(prodSourceLabel string) []string {
 
 // acquire gets up to q.n jobs: each slot pulls for itself, since what fits one of them is decided by the size of one.
 // All but the first take only what is there at once. The error is the first slot's.
-func (s *server) acquire(r *http.Request, q wanted) ([]pandaJob, error) {
+func (s *pilots) acquire(r *http.Request, q wanted) ([]pandaJob, error) {
 	if err := s.mayPull(r.Context(), q.queue); err != nil {
 		return nil, err
 	}

@@ -52,10 +52,7 @@ func fetchedJobs(jobs []pandaJob) any {
 	for i, j := range jobs {
 		all[i] = fetched{pandaJob: j, JobsetID: noJobset}
 	}
-	return struct {
-		StatusCode int       `json:"StatusCode"`
-		Jobs       []fetched `json:"jobs"`
-	}{wire.ScSuccess, all}
+	return jobList[fetched]{wire.ScSuccess, all}
 }
 
 // wrapped is the answer to one of many updates: JSON within JSON.
@@ -66,7 +63,7 @@ type wrapped struct {
 
 // updateJobsInBulk hears what a Harvester says of its jobs. One of them that does not say which job it is of spoils them
 // all, before anything is done.
-func (s *server) updateJobsInBulk(r *http.Request, a wire.Args) any {
+func (s *pilots) updateJobsInBulk(r *http.Request, a wire.Args) any {
 	list, ok := wire.Packed(a["jobList"]).([]any)
 	if !ok {
 		return []any{false, "Type error: 'jobList' must be a list as JSON."}

@@ -56,7 +56,7 @@ func (s *server) oldHarvesterRoutes(r chi.Router) {
 			s.oldRoute(r, name, func(r *http.Request, a wire.Args) any { return c.form(e.Called(r, c.renamed(a))) })
 		}
 	}
-	s.oldRoute(r, "updateJobsInBulk", s.updateJobsInBulk)
+	s.oldRoute(r, "updateJobsInBulk", s.pilots.updateJobsInBulk)
 }
 
 // oldRoute serves a call whose answer is not always an object, with status 200 whatever it says.

@@ -43,7 +43,7 @@ type pandaJob struct {
 const noRelease = "NULL"
 
 // jobOf makes the job of a lease, with what its task says of it.
-func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) pandaJob {
+func (s *pilots) jobOf(r *http.Request, queue string, l *dispatcher.Lease) pandaJob {
 	p := taskspec.PayloadOf(l, queue, s.base(r)+path.Join(taskspec.TrfPath, dispatcher.LogKey(l.Lease), taskspec.RunShellName))
 	t := s.taskOf(r.Context(), l.Task)
 	return pandaJob{PandaID: l.Job, TaskID: l.Task, AttemptNr: l.Attempt, JobName: t.name + "." + strconv.FormatInt(l.Job, 10),
@@ -55,7 +55,7 @@ func (s *server) jobOf(r *http.Request, queue string, l *dispatcher.Lease) panda
 }
 
 // base is the URL that the pilot reached us at.
-func (s *server) base(r *http.Request) string {
+func (s Config) base(r *http.Request) string {
 	if s.URL != "" {
 		return strings.TrimSuffix(s.URL, "/")
 	}
@@ -80,7 +80,7 @@ type names struct {
 const maxNames = 10000
 
 // taskOf is what a task is called. A pilot runs the job without it: it is not worth losing the lease that was granted.
-func (s *server) taskOf(ctx context.Context, id int64) named {
+func (s *pilots) taskOf(ctx context.Context, id int64) named {
 	s.tasks.mu.Lock()
 	n, known := s.tasks.of[id]
 	s.tasks.mu.Unlock()

@@ -42,7 +42,7 @@ const tasksPerPage = 500
 
 // describe describes the jobs that there are among ids: one statement for them, and one for each page of their tasks. What
 // payloads reported of themselves is left out: it may be large.
-func (s *server) describe(ctx context.Context, ids []int64) (map[int64]description, error) {
+func (s jobs) describe(ctx context.Context, ids []int64) (map[int64]description, error) {
 	rows, err := s.Jobs.JobsByID(ctx, ids)
 	if err != nil {
 		return nil, err

@@ -33,8 +33,8 @@ type Jobs interface {
 
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
-// jobCalls are those of users' scripts.
-func (s *server) jobCalls() []wire.Endpoint {
+// calls are those of users' scripts.
+func (s jobs) calls() []wire.Endpoint {
 	if s.Jobs == nil || s.Steering == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ type told struct {
 }
 
 // jobStatus tells of each job its state; null for one that there is not.
-func (s *server) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
+func (s jobs) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	stands, err := s.stands(r.Context(), first(a.Integers("job_ids")))
 	if err != nil {
 		return wire.Bad(databaseError)
@@ -84,8 +84,8 @@ func (s *server) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // jobDescription tells all that is known of each job; null for one that there is not.
-func (s *server) jobDescription(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s, r, "get_description", func(ctx context.Context) ([]description, error) {
+func (s jobs) jobDescription(r *http.Request, a wire.Args) wire.Envelope {
+	return answer(s.Config, r, "get_description", func(ctx context.Context) ([]description, error) {
 		ids := first(a.Integers("job_ids"))
 		found, err := s.describe(ctx, ids)
 		all := make([]description, len(ids))
@@ -100,8 +100,8 @@ func (s *server) jobDescription(r *http.Request, a wire.Args) wire.Envelope {
 const metadataPerPage = 500
 
 // jobMetadata tells what payloads of a task's finished jobs reported, by job.
-func (s *server) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
-	e := answer(s, r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
+func (s jobs) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
+	e := answer(s.Config, r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
 		found, after := map[string]any{}, int64(0)
 		for len(found) < mostJobs {
 			page, err := s.Jobs.Metadata(ctx, a.Integer("task_id"), after, metadataPerPage)
@@ -124,11 +124,11 @@ func (s *server) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // killJobs cancels jobs, and says of each if it was live. Pilots hear of it with their next update.
-func (s *server) killJobs(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s, r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.Integers("job_ids"))) })
+func (s jobs) killJobs(r *http.Request, a wire.Args) wire.Envelope {
+	return answer(s.Config, r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.Integers("job_ids"))) })
 }
 
-func (s *server) kill(ctx context.Context, ids []int64) ([]bool, error) {
+func (s jobs) kill(ctx context.Context, ids []int64) ([]bool, error) {
 	killed, err := s.Jobs.KillJobs(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s *server) kill(ctx context.Context, ids []int64) ([]bool, error) {
 }
 
 // setCommand gives a pilot a command: to end its job. It has no other ear for commands here.
-func (s *server) setCommand(r *http.Request, a wire.Args) wire.Envelope {
+func (s jobs) setCommand(r *http.Request, a wire.Args) wire.Envelope {
 	if command := a.Text("command"); command != wire.Killed {
 		return wire.Bad("set_command: %q is not served here, only %s", command, wire.Killed)
 	}
@@ -157,4 +157,4 @@ func (s *server) setCommand(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // reassignJobs has nothing to do: a job that does not run yet belongs to no queue, but to all that can run it.
-func (s *server) reassignJobs(*http.Request, wire.Args) wire.Envelope { return wire.Good(nil) }
+func (s jobs) reassignJobs(*http.Request, wire.Args) wire.Envelope { return wire.Good(nil) }

@@ -19,8 +19,8 @@ import (
 // oldCalls are those of pilot3 up to 3.11. Its answers are flat, and 200 also where they say no.
 func (s *server) oldRoutes(r chi.Router) {
 	for name, serve := range map[string]func(*http.Request, wire.Args) (int, any){
-		"getJob": s.getJob, "updateJob": s.updateJob, "updateWorkerPilotStatus": s.updateWorkerPilotStatus,
-		"getStatus": s.getStatus, "isAlive": s.isAlive, "getResourceTypes": s.oldResourceTypes,
+		"getJob": s.pilots.getJob, "updateJob": s.pilots.updateJob, "updateWorkerPilotStatus": s.pilots.updateWorkerPilotStatus,
+		"getStatus": s.pilots.getStatus, "isAlive": s.pilots.isAlive, "getResourceTypes": s.pilots.oldResourceTypes,
 	} {
 		r.HandleFunc("/server/panda/"+name, func(w http.ResponseWriter, r *http.Request) {
 			a, err := wire.Decode(w, r)
@@ -43,7 +43,7 @@ var oldGetJob = wire.Params{"siteName": wire.Text, "computingElement": wire.Text
 	"schedulerID": wire.Text, "remaining_time": wire.Number, "nJobs": wire.Integer}
 
 // getJob gives the job, flat, or a list of them where nJobs was said.
-func (s *server) getJob(r *http.Request, a wire.Args) (int, any) {
+func (s *pilots) getJob(r *http.Request, a wire.Args) (int, any) {
 	a = oldGetJob.Lenient(a)
 	_, bulk := a["nJobs"]
 	q := wanted{queue: a.Text("siteName"), element: a.Text("computingElement"), label: a.Text("prodSourceLabel"),
@@ -54,10 +54,9 @@ func (s *server) getJob(r *http.Request, a wire.Args) (int, any) {
 		return http.StatusOK, wire.Declined(wire.ScFailed, "siteName is missing: the name of a queue")
 	}
 	jobs, err := s.acquire(r, q)
-	var no forbidden
 	switch {
-	case errors.As(err, &no):
-		return http.StatusOK, wire.Declined(scRole, no.Error())
+	case errors.As(err, new(forbidden)):
+		return http.StatusOK, wire.Declined(scRole, err.Error())
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return http.StatusOK, wire.Declined(wire.ScNoJobs, wire.OldNoJobs)
 	case none(err):
@@ -70,15 +69,15 @@ func (s *server) getJob(r *http.Request, a wire.Args) (int, any) {
 	case bulk && byHarvester(q.scheduler, q.worker):
 		return http.StatusOK, fetchedJobs(jobs)
 	case bulk:
-		return http.StatusOK, jobList{wire.ScSuccess, jobs}
+		return http.StatusOK, jobList[pandaJob]{wire.ScSuccess, jobs}
 	}
 	return http.StatusOK, jobs[0]
 }
 
 // jobList is the answer to who asked for several jobs.
-type jobList struct {
-	StatusCode int        `json:"StatusCode"`
-	Jobs       []pandaJob `json:"jobs"`
+type jobList[J any] struct {
+	StatusCode int `json:"StatusCode"`
+	Jobs       []J `json:"jobs"`
 }
 
 // heard is the answer to an update: the command is NULL in the old API where there is none, and as idle says in the new one.
@@ -88,7 +87,7 @@ type heard struct {
 }
 
 // updateJob hears a heartbeat, or the end of a job.
-func (s *server) updateJob(r *http.Request, a wire.Args) (int, any) {
+func (s *pilots) updateJob(r *http.Request, a wire.Args) (int, any) {
 	u := fromOld(oldParams.Lenient(a))
 	switch {
 	case u.job <= 0:
@@ -97,10 +96,9 @@ func (s *server) updateJob(r *http.Request, a wire.Args) (int, any) {
 		return http.StatusOK, wire.Declined(wire.ScInvalid, fmt.Sprintf("state %q is none of starting, running, transferring, holding, finished, failed", u.state))
 	}
 	kill, err := s.heed(r.Context(), u)
-	var no forbidden
 	switch {
-	case errors.As(err, &no):
-		return http.StatusOK, wire.Declined(scRole, no.Error())
+	case errors.As(err, new(forbidden)):
+		return http.StatusOK, wire.Declined(scRole, err.Error())
 	case err != nil && u.final():
 		return http.StatusServiceUnavailable, wire.Declined(wire.ScTimeOut, wire.TryAgain)
 	case err != nil:
@@ -113,7 +111,7 @@ func (s *server) updateJob(r *http.Request, a wire.Args) (int, any) {
 
 // heed is hear within a time. Who says a last word is worth waiting for: it is said again here as long as there is time,
 // since the pilot says it twice at most.
-func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
+func (s *pilots) heed(ctx context.Context, u update) (kill bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout/2)
 	defer cancel()
 	for {
@@ -135,12 +133,12 @@ func (s *server) heed(ctx context.Context, u update) (kill bool, err error) {
 }
 
 // updateWorkerPilotStatus hears that a pilot has begun or ended.
-func (s *server) updateWorkerPilotStatus(r *http.Request, a wire.Args) (int, any) {
+func (s *pilots) updateWorkerPilotStatus(r *http.Request, a wire.Args) (int, any) {
 	a = wire.Params{"status": wire.Text, "harvesterID": wire.Text, "workerID": wire.Text, "node_id": wire.Text}.Lenient(a)
 	if !workerStatus(a.Text("status")) {
 		return http.StatusOK, wire.Declined(wire.ScInvalid, "status is neither started nor finished")
 	}
-	s.noteWorker(r, a.Text("workerID"), harvester.Said{Harvester: a.Text("harvesterID"), Status: a.Text("status"), Node: a.Text("node_id")})
+	harvesters{s.Config}.noteWorker(r, a.Text("workerID"), harvester.Said{Harvester: a.Text("harvesterID"), Status: a.Text("status"), Node: a.Text("node_id")})
 	return http.StatusOK, heardOnly{}
 }
 
@@ -152,7 +150,7 @@ type heardOnly struct {
 }
 
 // getStatus tells how jobs stand: their states and attempts in the order of the ids, with commas.
-func (s *server) getStatus(r *http.Request, a wire.Args) (int, any) {
+func (s *pilots) getStatus(r *http.Request, a wire.Args) (int, any) {
 	a = wire.Params{"ids": wire.Text}.Lenient(a)
 	var ids []int64
 	for _, word := range strings.FieldsFunc(a.Text("ids"), func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -177,6 +175,6 @@ func (s *server) getStatus(r *http.Request, a wire.Args) (int, any) {
 }
 
 // isAlive says so.
-func (s *server) isAlive(*http.Request, wire.Args) (int, any) {
+func (s *pilots) isAlive(*http.Request, wire.Args) (int, any) {
 	return http.StatusOK, map[string]any{"StatusCode": wire.ScSuccess, "alive": "yes"}
 }

@@ -13,9 +13,7 @@ import (
 )
 
 // onlyUser is the user to whose tasks the caller is bound; "": to nobody's.
-func onlyUser(ctx context.Context) string {
-	return callerOf(ctx).OnlyUser()
-}
+func onlyUser(ctx context.Context) string { return callerOf(ctx).OnlyUser() }
 
 // notOf is the refusal of what belongs to another user than the caller's.
 func notOf(ctx context.Context, what string, id int64) error {

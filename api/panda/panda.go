@@ -50,12 +50,31 @@ const (
 	defaultTimeout = time.Minute
 )
 
+// server has the routes, and what pilots, Harvesters, scripts and monitors call.
 type server struct {
 	Config
-	tasks   names
-	nodes   seen
-	uploads *uploads // those that are in memory
+	pilots     *pilots
+	tasks      tasks
+	jobs       jobs
+	harvesters harvesters
+	statistics statistics
+	uploads    *uploads // those that are in memory
 }
+
+// pilots are the calls of pilots, and of Harvesters for theirs, in both generations.
+type pilots struct {
+	Config
+	tasks names
+	nodes seen
+}
+
+// The calls about tasks and about jobs, those of Harvesters and their operators, and those of monitors.
+type (
+	tasks      struct{ Config }
+	jobs       struct{ Config }
+	harvesters struct{ Config }
+	statistics struct{ Config }
+)
 
 // Routes puts the routes of both generations, /trf/ and /cache/ on a router.
 func Routes(root chi.Router, c Config) {
@@ -80,7 +99,7 @@ func Routes(root chi.Router, c Config) {
 
 // calls are those of the new API.
 func (s *server) calls() []wire.Endpoint {
-	return slices.Concat(s.pilotCalls(), s.taskCalls(), s.harvesterCalls(), s.jobCalls(), s.statisticsCalls(), s.systemCalls(), s.fileCalls())
+	return slices.Concat(s.pilots.calls(), s.tasks.calls(), s.harvesters.calls(), s.jobs.calls(), s.statistics.calls(), s.systemCalls(), s.fileCalls())
 }
 
 func newServer(c Config) *server {
@@ -96,5 +115,6 @@ func newServer(c Config) *server {
 	set(&c.Wait, defaultWait)
 	set(&c.Lease, defaultLease)
 	set(&c.Timeout, defaultTimeout)
-	return &server{Config: c.bound(), uploads: newUploads()}
+	c = c.bound()
+	return &server{Config: c, pilots: &pilots{Config: c}, tasks: tasks{c}, jobs: jobs{c}, harvesters: harvesters{c}, statistics: statistics{c}, uploads: newUploads()}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
-// pilotCalls are those that pilots make, and Harvester for them.
-func (s *server) pilotCalls() []wire.Endpoint {
+// calls are those that pilots make, and Harvester for them.
+func (s *pilots) calls() []wire.Endpoint {
 	return []wire.Endpoint{
 		wire.ByPost("/pilot/acquire_jobs", wire.Params{"site_name": wire.Text | wire.Needed, "timeout": wire.Number, "memory": wire.Number,
 			"disk_space": wire.Number, "prod_source_label": wire.Text, "node": wire.Text, "computing_element": wire.Text, "prod_user_id": wire.Text,
@@ -39,7 +39,7 @@ func (s *server) pilotCalls() []wire.Endpoint {
 }
 
 // acquireJobs gives a list of jobs. It waits for the first one well below the caller's timeout.
-func (s *server) acquireJobs(r *http.Request, a wire.Args) wire.Envelope {
+func (s *pilots) acquireJobs(r *http.Request, a wire.Args) wire.Envelope {
 	q := wanted{queue: a.Text("site_name"), element: a.Text("computing_element"), label: a.Text("prod_source_label"),
 		memoryMB: a.Number("memory"), diskMB: a.Number("disk_space"), remainingS: a.Number("remaining_time"),
 		task: a.Integer("task_id"), user: a.Text("prod_user_id"), resource: a.Text("resource_type"), node: a.Text("node"),
@@ -48,10 +48,9 @@ func (s *server) acquireJobs(r *http.Request, a wire.Args) wire.Envelope {
 		q.wait = min(q.wait, time.Duration(max(0, min(a.Number("timeout"), 1e6))/2*float64(time.Second)))
 	}
 	jobs, err := s.acquire(r, q)
-	var no forbidden
 	switch {
-	case errors.As(err, &no):
-		return wire.Bad("%s", no)
+	case errors.As(err, new(forbidden)):
+		return wire.Bad("%s", err)
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return wire.Bad(wire.NewNoJobs)
 	case none(err):
@@ -65,11 +64,11 @@ func (s *server) acquireJobs(r *http.Request, a wire.Args) wire.Envelope {
 	if byHarvester(q.scheduler, q.worker) {
 		return wire.Good(fetchedJobs(jobs))
 	}
-	return wire.Good(jobList{wire.ScSuccess, jobs})
+	return wire.Good(jobList[pandaJob]{wire.ScSuccess, jobs})
 }
 
 // updateOne hears a heartbeat, or the end of a job.
-func (s *server) updateOne(r *http.Request, a wire.Args) wire.Envelope {
+func (s *pilots) updateOne(r *http.Request, a wire.Args) wire.Envelope {
 	u := fromNew(a)
 	if !u.known() {
 		e := wire.Bad("Invalid job status: %s", u.state)
@@ -77,10 +76,9 @@ func (s *server) updateOne(r *http.Request, a wire.Args) wire.Envelope {
 		return e
 	}
 	kill, err := s.heed(r.Context(), u)
-	var no forbidden
 	switch {
-	case errors.As(err, &no):
-		return wire.Bad("%s", no)
+	case errors.As(err, new(forbidden)):
+		return wire.Bad("%s", err)
 	case err != nil:
 		return wire.Bad(wire.TryAgain)
 	case kill:
@@ -105,7 +103,7 @@ const tooMany = "%s: %d items, expected at most %d: say the others with another 
 
 // updateBulk hears several; each has an envelope of its own. One that does not say which job it is of spoils them
 // all, before anything is done.
-func (s *server) updateBulk(r *http.Request, a wire.Args) wire.Envelope {
+func (s *pilots) updateBulk(r *http.Request, a wire.Args) wire.Envelope {
 	if n := len(a.List("job_list")); n > maxJobs {
 		e := wire.Bad(tooMany, "job_list", n, maxJobs)
 		e.Data = []wire.Envelope{}
@@ -139,7 +137,7 @@ type stand struct {
 }
 
 // getJobStatus tells how jobs stand.
-func (s *server) getJobStatus(r *http.Request, a wire.Args) wire.Envelope {
+func (s *pilots) getJobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	ids := a.Integers("job_ids")
 	if len(ids) > maxJobs {
 		return wire.Bad(tooMany, "job_ids", len(ids), maxJobs)
@@ -152,7 +150,7 @@ func (s *server) getJobStatus(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // stands looks jobs up, in the order of their ids.
-func (s *server) stands(ctx context.Context, ids []int64) ([]stand, error) {
+func (s Config) stands(ctx context.Context, ids []int64) ([]stand, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	of := make([]dispatcher.HeldJob, len(ids))
@@ -181,23 +179,23 @@ func (s *server) stands(ctx context.Context, ids []int64) ([]stand, error) {
 }
 
 // updateWorkerStatus hears that a pilot has begun or ended.
-func (s *server) updateWorkerStatus(r *http.Request, a wire.Args) wire.Envelope {
+func (s *pilots) updateWorkerStatus(r *http.Request, a wire.Args) wire.Envelope {
 	if !workerStatus(a.Text("status")) {
 		return wire.Bad("Invalid worker state. The worker state has to be in ('started', 'finished')")
 	}
-	return s.noteWorker(r, a.Text("worker_id"), harvester.Said{Harvester: a.Text("harvester_id"), Status: a.Text("status"), Node: a.Text("node_id")})
+	return harvesters{s.Config}.noteWorker(r, a.Text("worker_id"), harvester.Said{Harvester: a.Text("harvester_id"), Status: a.Text("status"), Node: a.Text("node_id")})
 }
 
 // updateWorkerNode and updateWorkerGPU hear what a host is made of. Pilots say what they need with each pull, so nothing
 // is done with it; the answer tells whether it is known already.
-func (s *server) updateWorkerNode(_ *http.Request, a wire.Args) wire.Envelope {
+func (s *pilots) updateWorkerNode(_ *http.Request, a wire.Args) wire.Envelope {
 	if s.nodes.before(a.Text("site"), a.Text("host_name")) {
 		return wire.Envelope{Success: true, Message: "Updated existing worker node."}
 	}
 	return wire.Envelope{Success: true, Message: "Inserted new worker node."}
 }
 
-func (s *server) updateWorkerGPU(_ *http.Request, a wire.Args) wire.Envelope {
+func (s *pilots) updateWorkerGPU(_ *http.Request, a wire.Args) wire.Envelope {
 	if s.nodes.before(a.Text("site"), a.Text("host_name"), a.Text("vendor"), a.Text("model")) {
 		return wire.Envelope{Success: true, Message: "Updated existing worker node GPU."}
 	}

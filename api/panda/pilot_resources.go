@@ -27,12 +27,12 @@ func resourceTypes() []resourceType {
 }
 
 // getResourceTypes is how pilots of the new API ask for them.
-func (s *server) getResourceTypes(*http.Request, wire.Args) wire.Envelope {
+func (s *pilots) getResourceTypes(*http.Request, wire.Args) wire.Envelope {
 	return wire.Good(resourceTypes())
 }
 
 // oldResourceTypes is how all others do. Pilots read a list there as none: they know it as text only.
-func (s *server) oldResourceTypes(r *http.Request, _ wire.Args) (int, any) {
+func (s *pilots) oldResourceTypes(r *http.Request, _ wire.Args) (int, any) {
 	var list any = resourceTypes()
 	if byPilot(r) {
 		text, err := json.Marshal(list)
@@ -49,6 +49,6 @@ func byPilot(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "pi
 
 // setDebugMode is what pilots of some queues ask for before they begin a job. It means nothing here; a refusal would be
 // repeated two minutes later, and the job's first lease is over by then.
-func (s *server) setDebugMode(*http.Request, wire.Args) wire.Envelope {
+func (s *pilots) setDebugMode(*http.Request, wire.Args) wire.Envelope {
 	return wire.Envelope{Success: true, Message: "there is no debug mode here: what a heartbeat says of a payload's output is kept at any time"}
 }

@@ -20,10 +20,10 @@ type Work interface {
 
 var _ Work = (*generator.Generator)(nil)
 
-// statisticsCalls answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
+// calls answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
 // counts as activated at each queue that it may run at. Every job that has a lease counts as running, and who ended as in
 // the hours of the window. The cloud of a queue is its pool.
-func (s *server) statisticsCalls() []wire.Endpoint {
+func (s statistics) calls() []wire.Endpoint {
 	if s.Jobs == nil || s.Work == nil {
 		return nil
 	}
@@ -59,17 +59,17 @@ var analysisLabels = []string{"user", "panda"}
 func isAnalysis(c dispatcher.Count) bool { return slices.Contains(analysisLabels, c.Label) }
 
 // counts are live jobs, and those that ended within a time.
-func (s *server) counts(ctx context.Context, within time.Duration) ([]dispatcher.Count, error) {
+func (s statistics) counts(ctx context.Context, within time.Duration) ([]dispatcher.Count, error) {
 	ended, err := s.Jobs.Ended(ctx, within)
 	return append(s.Jobs.Counts(), ended...), cmp.Or(s.Jobs.Loaded(ctx), err)
 }
 
-func (s *server) statsByCloud(r *http.Request, a wire.Args) wire.Envelope {
+func (s statistics) statsByCloud(r *http.Request, a wire.Args) wire.Envelope {
 	analysis := a.Text("type") == "analysis"
 	if t := a.Text("type"); t != "" && t != "production" && !analysis {
 		return wire.Envelope{Message: `Parameter "type" needs to be either "production" or "analysis" `, Data: wire.Tally{}}
 	}
-	return answer(s, r, "job_stats_by_cloud", func(ctx context.Context) (wire.Tally, error) {
+	return answer(s.Config, r, "job_stats_by_cloud", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		for _, c := range together(counts) {
@@ -85,8 +85,8 @@ func (s *server) statsByCloud(r *http.Request, a wire.Args) wire.Envelope {
 
 // statsByProcessingType splits what shares have among the processing types of their tasks: exact where a share has tasks of
 // one type only, or lives in one pool.
-func (s *server) statsByProcessingType(r *http.Request, _ wire.Args) wire.Envelope {
-	return answer(s, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (wire.Tally, error) {
+func (s statistics) statsByProcessingType(r *http.Request, _ wire.Args) wire.Envelope {
+	return answer(s.Config, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		if err != nil {
@@ -141,8 +141,8 @@ func split(c dispatcher.Count, work []generator.Work) map[string]int64 {
 }
 
 // activeBySite is what Harvester asks for, to know where pilots are wanted: every queue is named.
-func (s *server) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
-	return answer(s, r, "active jobs", func(ctx context.Context) (wire.Tally, error) {
+func (s statistics) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
+	return answer(s.Config, r, "active jobs", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
@@ -163,8 +163,8 @@ func (s *server) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
 }
 
 // activeDetailed counts by queue, resource type and label.
-func (s *server) activeDetailed(r *http.Request, _ wire.Args) wire.Envelope {
-	return answer(s, r, "active jobs in detail", func(ctx context.Context) (wire.Tally, error) {
+func (s statistics) activeDetailed(r *http.Request, _ wire.Args) wire.Envelope {
+	return answer(s.Config, r, "active jobs in detail", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
@@ -180,7 +180,7 @@ func (s *server) activeDetailed(r *http.Request, _ wire.Args) wire.Envelope {
 }
 
 // statsBy counts by queue, perhaps share, class and state.
-func (s *server) statsBy(share bool) func(*http.Request, wire.Args) wire.Envelope {
+func (s statistics) statsBy(share bool) func(*http.Request, wire.Args) wire.Envelope {
 	return func(r *http.Request, a wire.Args) wire.Envelope {
 		within := usualWindow
 		if _, said := a["time_window"]; said {
@@ -190,7 +190,7 @@ func (s *server) statsBy(share bool) func(*http.Request, wire.Args) wire.Envelop
 			}
 			within = time.Duration(minutes) * time.Minute
 		}
-		return answer(s, r, "job statistics", func(ctx context.Context) (json.RawMessage, error) {
+		return answer(s.Config, r, "job statistics", func(ctx context.Context) (json.RawMessage, error) {
 			counts, err := s.counts(ctx, within)
 			if !share {
 				counts = together(counts)

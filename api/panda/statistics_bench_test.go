@@ -59,7 +59,7 @@ func BenchmarkStatistics(b *testing.B) {
 	m := many(1000)
 	s := newServer(Config{Jobs: m, Work: m})
 	for _, call := range []string{"active_job_stats_by_site", "active_job_detailed_stats_by_site", "job_stats_by_cloud", "job_stats_by_site_and_resource_type", "job_stats_by_site_share_and_resource_type"} {
-		for _, e := range s.statisticsCalls() {
+		for _, e := range s.statistics.calls() {
 			if e.Path != "/statistics/"+call {
 				continue
 			}

@@ -56,8 +56,8 @@ var (
 	_ Site     = (*site.Store)(nil)
 )
 
-// taskCalls are those of people's scripts about tasks.
-func (s *server) taskCalls() []wire.Endpoint {
+// calls are those of people's scripts about tasks.
+func (s tasks) calls() []wire.Endpoint {
 	if s.Steering == nil || s.Site == nil {
 		return nil
 	}
@@ -86,11 +86,11 @@ func (s *server) taskCalls() []wire.Endpoint {
 			"min_task_id": wire.Integer, "prod_source_label": wire.Text}, s.tasksModifiedSince),
 		wire.ByGet("/task/get_tasks_detailed_info_since", wire.Params{"since": wire.Text, "filters": wire.Text, "n_tasks": wire.Integer}, s.detailedSince),
 	}
-	if s.Jobs != nil {
-		served = append(served, wire.ByGet("/task/get_job_ids", one(nil), s.taskJobs),
+	if of := (jobs{s.Config}); s.Jobs != nil {
+		served = append(served, wire.ByGet("/task/get_job_ids", one(nil), of.taskJobs),
 			wire.ByGet("/task/get_datasets_and_files", one(wire.Params{"dataset_types": wire.List, "dataset_only": wire.Boolean}), s.taskFiles),
-			wire.ByGet("/task/get_job_descriptions", one(wire.Params{"unsuccessful_only": wire.Boolean}), s.taskJobDescriptions),
-			wire.ByPost("/task/kill_unfinished_jobs", one(wire.Params{"code": wire.Integer, "use_email_as_id": wire.Boolean}), s.killTaskJobs))
+			wire.ByGet("/task/get_job_descriptions", one(wire.Params{"unsuccessful_only": wire.Boolean}), of.taskJobDescriptions),
+			wire.ByPost("/task/kill_unfinished_jobs", one(wire.Params{"code": wire.Integer, "use_email_as_id": wire.Boolean}), of.killTaskJobs))
 	}
 	return slices.Concat(served, s.alreadySo(), refusals("task", notServed))
 }
@@ -103,7 +103,7 @@ func oneTask(more wire.Params) wire.Params {
 }
 
 // noTask is the answer to a call that failed.
-func (s *server) noTask(call string, err error) wire.Envelope {
+func (s tasks) noTask(call string, err error) wire.Envelope {
 	code := taskRefused
 	var faults paramFaults
 	switch {
@@ -124,7 +124,7 @@ func (s *server) noTask(call string, err error) wire.Envelope {
 }
 
 // taskVerb says a verb to a task; repeated, it is answered as if it had done it.
-func (s *server) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, wire.Args) wire.Envelope {
+func (s tasks) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, wire.Args) wire.Envelope {
 	return func(r *http.Request, a wire.Args) wire.Envelope {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 		defer cancel()
@@ -159,7 +159,7 @@ func changed(c generator.Change) string {
 const mostReassigned = 1000
 
 // reassignShare gives tasks to another share with their jobs. The message says of each task what did not go and why.
-func (s *server) reassignShare(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) reassignShare(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	st, err := s.Site.Load(ctx)
@@ -195,7 +195,7 @@ func (s *server) reassignShare(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // changePriority gives a task and its jobs another priority.
-func (s *server) changePriority(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) changePriority(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	priority := a.Integer("priority")
@@ -209,12 +209,12 @@ func (s *server) changePriority(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // taskStatus is the state of a task, by PanDA's name.
-func (s *server) taskStatus(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) taskStatus(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_status", func(t generator.Task) wire.Envelope { return wire.Good(factsOf(t)["status"]) })
 }
 
 // taskParameters are those that the task was submitted with.
-func (s *server) taskParameters(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) taskParameters(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_task_parameters", func(t generator.Task) wire.Envelope {
 		kept := keptOf(t)
 		if kept.Parameters == nil {

@@ -149,7 +149,7 @@ func (f facts) detailed(t generator.Task) facts {
 }
 
 // taskDetails shows a task. Its parameters are there where they are asked for, and its jobs by state.
-func (s *server) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_details", func(t generator.Task) wire.Envelope {
 		f := factsOf(t)
 		if a.Boolean("include_status") {
@@ -164,12 +164,12 @@ func (s *server) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // taskInfo shows a task with all that is known of it.
-func (s *server) taskInfo(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) taskInfo(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_detailed_info", func(t generator.Task) wire.Envelope { return wire.Good(factsOf(t).detailed(t)) })
 }
 
 // parentInfo shows the task that a task was submitted under.
-func (s *server) parentInfo(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) parentInfo(r *http.Request, a wire.Args) wire.Envelope {
 	e := s.ofTask(r, a, "get_parent_detailed_info", func(t generator.Task) wire.Envelope {
 		parent := keptOf(t).Parent
 		if parent == 0 {
@@ -188,7 +188,7 @@ func (s *server) parentInfo(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // ofTask answers about one task.
-func (s *server) ofTask(r *http.Request, a wire.Args, call string, tell func(generator.Task) wire.Envelope) wire.Envelope {
+func (s tasks) ofTask(r *http.Request, a wire.Args, call string, tell func(generator.Task) wire.Envelope) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	t, err := s.Steering.Task(ctx, a.Integer("task_id"))

@@ -38,7 +38,7 @@ type dataset struct {
 }
 
 // taskFiles lists the inputs of a task, and how they stand as far as the first mostJobs of its jobs tell.
-func (s *server) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 	if kinds := a.List("dataset_types"); kinds != nil && !slices.Contains(kinds, any(inputKind)) {
 		return wire.Bad(noData)
 	}
@@ -48,7 +48,7 @@ func (s *server) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 		if a.Boolean("dataset_only") && t.Inputs > 0 {
 			return wire.Good([]dataset{d})
 		}
-		e := answer(s, r, "get_datasets_and_files", func(ctx context.Context) ([]dataset, error) {
+		e := answer(s.Config, r, "get_datasets_and_files", func(ctx context.Context) ([]dataset, error) {
 			ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: t.ID, Live: true, Ended: endedStates, Limit: mostJobs})
 			if err != nil {
 				return nil, err

@@ -19,20 +19,20 @@ var (
 const mostIDs = 10_000_000
 
 // taskJobs are the ids of all jobs of a task, in whatever state; none of a task that there is not.
-func (s *server) taskJobs(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s, r, "get_job_ids", func(ctx context.Context) ([]int64, error) {
+func (s jobs) taskJobs(r *http.Request, a wire.Args) wire.Envelope {
+	return answer(s.Config, r, "get_job_ids", func(ctx context.Context) ([]int64, error) {
 		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Ended: endedStates, Limit: mostIDs})
 		return append([]int64{}, ids...), err
 	})
 }
 
 // taskJobDescriptions describes the jobs of a task, the first mostJobs of them; none of a task that there is not.
-func (s *server) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope {
+func (s jobs) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope {
 	chosen := dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Ended: endedStates, Limit: mostJobs}
 	if a.Boolean("unsuccessful_only") {
 		chosen.Live, chosen.Ended = false, unsuccessful
 	}
-	return answer(s, r, "get_job_descriptions", func(ctx context.Context) ([]description, error) {
+	return answer(s.Config, r, "get_job_descriptions", func(ctx context.Context) ([]description, error) {
 		ids, err := s.Jobs.JobIDs(ctx, chosen)
 		if err != nil {
 			return nil, err
@@ -50,9 +50,9 @@ func (s *server) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope
 
 // killTaskJobs cancels the jobs of a task that are not over, the first mostJobs of them; the task goes on with those that
 // it makes after.
-func (s *server) killTaskJobs(r *http.Request, a wire.Args) wire.Envelope {
+func (s jobs) killTaskJobs(r *http.Request, a wire.Args) wire.Envelope {
 	more := false
-	e := answer(s, r, "kill_unfinished_jobs", func(ctx context.Context) ([]bool, error) {
+	e := answer(s.Config, r, "kill_unfinished_jobs", func(ctx context.Context) ([]bool, error) {
 		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Limit: mostJobs})
 		if err != nil {
 			return nil, err

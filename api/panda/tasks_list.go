@@ -21,7 +21,7 @@ const usualLabel = "user"
 
 // tasksModifiedSince lists tasks by id. Those of the caller are meant unless another user is named: by a subject whose last
 // CN counts, or plainly. A caller without a name means everybody.
-func (s *server) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
 	since, err := wire.TimeOf(a.Text("since"))
 	if err != nil || since == nil {
 		return wire.Bad("since: expected a time such as 2024-12-18 14:30:45, got %q", a.Text("since"))
@@ -31,7 +31,7 @@ func (s *server) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope 
 		user = owner(r)
 	}
 	chosen := generator.Recent{User: user, Label: cmp.Or(a.Text("prod_source_label"), usualLabel), Since: since, After: a.Integer("min_task_id"), Limit: mostTasks}
-	return answer(s, r, "get_tasks_modified_since", func(ctx context.Context) (map[string]facts, error) {
+	return answer(s.Config, r, "get_tasks_modified_since", func(ctx context.Context) (map[string]facts, error) {
 		tasks, err := s.Steering.Recent(ctx, chosen)
 		found := map[string]facts{}
 		for _, t := range tasks {
@@ -73,7 +73,7 @@ type taskFilter map[string]*regexp.Regexp
 
 // detailedSince lists tasks with all that is known of them. Who asks for ids, requests or a user gets them whoever they
 // belong to, else the caller's are meant.
-func (s *server) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
 	chosen := generator.Recent{User: owner(r), Limit: usualTasks}
 	if n, said := a["n_tasks"].(int64); said {
 		chosen.Limit = int(max(1, min(n, mostTasks)))
@@ -87,7 +87,7 @@ func (s *server) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
 	if err != nil {
 		return wire.Bad("%s", err)
 	}
-	return answer(s, r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
+	return answer(s.Config, r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
 		var tasks []generator.Task
 		var err error
 		if ids == nil || chosen.Request != "" {

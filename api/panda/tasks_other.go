@@ -56,7 +56,7 @@ var soAlready = map[string]struct {
 }
 
 // alreadySo answers them, for tasks that there are.
-func (s *server) alreadySo() []wire.Endpoint {
+func (s tasks) alreadySo() []wire.Endpoint {
 	var all []wire.Endpoint
 	for _, name := range slices.Sorted(maps.Keys(soAlready)) {
 		c := soAlready[name]
@@ -73,7 +73,7 @@ func (s *server) alreadySo() []wire.Endpoint {
 		}))
 }
 
-func (s *server) nothingToDo(r *http.Request, a wire.Args, call, words string) wire.Envelope {
+func (s tasks) nothingToDo(r *http.Request, a wire.Args, call, words string) wire.Envelope {
 	return s.ofTask(r, a, call, func(t generator.Task) wire.Envelope {
 		return wire.Envelope{Success: true, Message: fmt.Sprintf("task %d is as it was: %s", t.ID, words), Data: taskOK}
 	})
@@ -81,7 +81,7 @@ func (s *server) nothingToDo(r *http.Request, a wire.Args, call, words string) w
 
 // reactivate makes new jobs for what did not finish. PanDA's server says of a task that there is not that it went well, and
 // what is wrong in the message; its programs look for that.
-func (s *server) reactivate(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) reactivate(r *http.Request, a wire.Args) wire.Envelope {
 	e := s.taskVerb(generator.VerbRetry, s.tryAgain)(r, a)
 	if e.Data == taskUnknown {
 		return wire.Envelope{Success: true, Message: "unknown task", Data: taskOK}

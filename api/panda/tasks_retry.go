@@ -14,7 +14,7 @@ import (
 )
 
 // tryAgain is the retry of a task as JEDI knows it: one that a scout has stopped goes on too.
-func (s *server) tryAgain(ctx context.Context, id int64) (generator.Change, error) {
+func (s tasks) tryAgain(ctx context.Context, id int64) (generator.Change, error) {
 	c, err := s.Steering.Retry(ctx, id)
 	var refused *generator.StateError
 	if errors.As(err, &refused) && refused.State == "exhausted" {
@@ -24,7 +24,7 @@ func (s *server) tryAgain(ctx context.Context, id int64) (generator.Change, erro
 }
 
 // retryTask tries again what did not finish, by new_parameters where there are such.
-func (s *server) retryTask(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) retryTask(r *http.Request, a wire.Args) wire.Envelope {
 	given, err := newTaskParameters(a["new_parameters"])
 	switch {
 	case err != nil:

@@ -25,12 +25,12 @@ type submitted struct {
 }
 
 // submitTask makes a task of task parameters. The answer's data is its id, the message tells what of them is ignored.
-func (s *server) submitTask(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) submitTask(r *http.Request, a wire.Args) wire.Envelope {
 	e, _ := s.submit(r, a)
 	return e
 }
 
-func (s *server) submit(r *http.Request, a wire.Args) (wire.Envelope, error) {
+func (s tasks) submit(r *http.Request, a wire.Args) (wire.Envelope, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	given, err := taskParams(a["task_parameters"])
@@ -59,7 +59,7 @@ func cannotBe(err error) bool {
 }
 
 // makeTask stores a task.
-func (s *server) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (generator.Task, []taskspec.Ignored, error) {
+func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (generator.Task, []taskspec.Ignored, error) {
 	st, err := s.Site.Load(ctx)
 	if err == nil && st.Number == 0 {
 		err = generator.ErrNoSite
@@ -106,7 +106,7 @@ func keep(given wire.Args, k submitted) (json.RawMessage, error) {
 
 // insertTask is submit by its older name. As in PanDA it takes whatever it is given: parameters that cannot be make a task
 // that is broken, and its errorDialog has the faults.
-func (s *server) insertTask(r *http.Request, a wire.Args) wire.Envelope {
+func (s tasks) insertTask(r *http.Request, a wire.Args) wire.Envelope {
 	e, err := s.submit(r, a)
 	if !cannotBe(err) {
 		return e

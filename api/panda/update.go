@@ -33,9 +33,7 @@ var leaseStates = map[string]dispatcher.LeaseState{
 var outcomes = map[string]dispatcher.Outcome{"finished": dispatcher.Finished, "failed": dispatcher.Failed}
 
 // known is true for the states that a pilot may report.
-func (u update) known() bool {
-	return leaseStates[u.state] != "" || outcomes[u.state] != ""
-}
+func (u update) known() bool { return leaseStates[u.state] != "" || outcomes[u.state] != "" }
 
 // final is true when the pilot says no more of the job after this.
 func (u update) final() bool { return outcomes[u.state] != "" || u.state == "holding" }
@@ -83,7 +81,7 @@ func outputText(v any) any {
 
 // hear does what an update asks for, and returns whether the pilot is to end the payload. PandaIDs are easily guessed, so
 // that who may not pull at a queue says nothing of its jobs either.
-func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
+func (s *pilots) hear(ctx context.Context, u update) (kill bool, err error) {
 	held, err := s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: u.attempt}})
 	if err == nil && u.attempt == 0 && held[0].Attempt > 0 {
 		u.attempt = held[0].Attempt
@@ -107,7 +105,7 @@ func (s *server) hear(ctx context.Context, u update) (kill bool, err error) {
 }
 
 // finish reports the end of an attempt.
-func (s *server) finish(ctx context.Context, u update, lease string) error {
+func (s *pilots) finish(ctx context.Context, u update, lease string) error {
 	reply, err := s.Dispatcher.Finish(ctx, dispatcher.FinishRequest{Pilot: u.pilot(), Results: []dispatcher.Result{u.result(lease)}})
 	if err == nil && reply.Verdicts[0].Verdict == dispatcher.LeaseLost {
 		return s.late(ctx, u, reply.Verdicts[0].JobState)
@@ -124,7 +122,7 @@ func (u update) result(lease string) dispatcher.Result {
 
 // late hears an update of an attempt that is over already, or never was. A last word is kept where it is another one than
 // was heard then.
-func (s *server) late(ctx context.Context, u update, jobState string) error {
+func (s *pilots) late(ctx context.Context, u update, jobState string) error {
 	if outcomes[u.state] == "" {
 		return nil
 	}
