@@ -60,5 +60,5 @@ func Invalid(field, message, hint string) error {
 	return Faults{{Field: field, Message: message, Hint: hint}}
 }
 
-// ErrInvalid: the specification cannot be; Faults names every field that is wrong. (422)
+// ErrInvalid says that the specification cannot be; Faults names every field that is wrong. (422)
 var ErrInvalid = errors.New("invalid task")

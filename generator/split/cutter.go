@@ -26,7 +26,7 @@ type Cutter struct {
 	At     Cursor
 	N      int64 // of the lot
 	Shared bool  // an input that is too large is shared out among several pieces
-	Model  model
+	Model  Model
 	Rooms  []float64 // scratch of the queues, the least first: for inputs that leave no room in that of a size
 
 	Plain    bool  // a lot without inputs

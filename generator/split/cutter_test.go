@@ -42,7 +42,7 @@ func TestPiecesCoverALotExactlyOnce(t *testing.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "inputs of the lot")
 		runs := drawRuns(t, n)
 		c := Cutter{N: int64(n), Shared: rapid.Bool().Draw(t, "shared"),
-			Model: model{seconds: rapid.Float64Range(0, 9).Draw(t, "seconds"), base: 5, output: rapid.Float64Range(0, 9).Draw(t, "output"), disk: true}}
+			Model: Model{seconds: rapid.Float64Range(0, 9).Draw(t, "seconds"), base: 5, output: rapid.Float64Range(0, 9).Draw(t, "output"), disk: true}}
 		var events []int64
 		for _, r := range runs {
 			for i := range r.Names {
@@ -124,18 +124,18 @@ func behind(runs []Run, at int64) (rest []Run) {
 func TestPiecesLeft(t *testing.T) {
 	for _, c := range []struct {
 		size   size
-		model  model
+		model  Model
 		rest   Weight
 		shared bool
 		want   int64
 	}{
-		{size{most: Weight{Inputs: 3}}, model{}, Weight{Inputs: 7, Events: 7}, false, 3},
-		{size{most: Weight{Events: 100}}, model{}, Weight{Events: 1001}, true, 11},
-		{size{most: Weight{Bytes: 1000}}, model{}, Weight{Inputs: 10, Events: 10, Bytes: 5000}, false, 5},
-		{size{most: Weight{Events: 100}}, model{}, Weight{Inputs: 10, Events: 5000}, true, 50},
-		{size{Walltime: 3600}, model{seconds: 1.2}, Weight{Events: 30_000}, true, 10},
-		{size{Walltime: 3600}, model{seconds: 7200}, Weight{Inputs: 5, Events: 5}, false, 5},
-		{size{}, model{}, Weight{Inputs: 1, Events: 1}, false, 1},
+		{size{most: Weight{Inputs: 3}}, Model{}, Weight{Inputs: 7, Events: 7}, false, 3},
+		{size{most: Weight{Events: 100}}, Model{}, Weight{Events: 1001}, true, 11},
+		{size{most: Weight{Bytes: 1000}}, Model{}, Weight{Inputs: 10, Events: 10, Bytes: 5000}, false, 5},
+		{size{most: Weight{Events: 100}}, Model{}, Weight{Inputs: 10, Events: 5000}, true, 50},
+		{size{Walltime: 3600}, Model{seconds: 1.2}, Weight{Events: 30_000}, true, 10},
+		{size{Walltime: 3600}, Model{seconds: 7200}, Weight{Inputs: 5, Events: 5}, false, 5},
+		{size{}, Model{}, Weight{Inputs: 1, Events: 1}, false, 1},
 	} {
 		if got := c.size.pieces(c.model, c.rest, c.shared); got != c.want {
 			t.Errorf("%+v of %+v: %d, want %d", c.size, c.rest, got, c.want)

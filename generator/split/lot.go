@@ -7,7 +7,7 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
-// LotShift: inputs of lot n are stored from position n << LotShift on, so that they stay without gaps within their lot, and a
+// LotShift makes room for the inputs of lots: those of lot n are stored from position n << LotShift on, so that they stay without gaps within their lot, and a
 // task that turns out to have lots need not store those of the first anew.
 const LotShift = 32
 

@@ -18,7 +18,7 @@ const (
 
 // Plan is how a lot is cut, by its task and the queues in force.
 type Plan struct {
-	Model  model
+	Model  Model
 	need   job.Requirements // of its pieces, but what the model says
 	Shared bool
 	Sizes  []size // the largest first; their shapes are not known yet
@@ -69,11 +69,11 @@ func countedBy(p *spec.Split, s *spec.Spec) string {
 }
 
 // ModelOf is the model of pieces at queues whose slowest cores have this power.
-func ModelOf(p *spec.Split, cores int, power float64) model {
+func ModelOf(p *spec.Split, cores int, power float64) Model {
 	if math.IsInf(power, 1) || power <= 0 {
 		power = 1
 	}
-	return model{seconds: p.CPUPerEvent / (float64(max(cores, 1)) * power * cmp.Or(p.Efficiency, spec.Efficiency)),
+	return Model{seconds: p.CPUPerEvent / (float64(max(cores, 1)) * power * cmp.Or(p.Efficiency, spec.Efficiency)),
 		base: float64(p.BaseWalltime), output: p.OutputPerEvent, work: float64(p.WorkMB)}
 }
 
@@ -164,7 +164,7 @@ func (p *Plan) Scratches() (mb []float64) {
 }
 
 // known says whether the model bounds a piece of this size at all.
-func (m model) known(s size) bool {
+func (m Model) known(s size) bool {
 	return s.most != Weight{} || m.seconds > 0 && s.Walltime > 0 || m.disk && s.Scratch > 0
 }
 

@@ -13,9 +13,9 @@ func (w Weight) add(o Weight) Weight {
 	return Weight{w.Inputs + o.Inputs, w.Events + o.Events, w.Bytes + o.Bytes}
 }
 
-// model says what a piece asks of a slot: walltime W ≥ cpu·events/(cores·core power·efficiency) + base, scratch
+// Model says what a piece asks of a slot: walltime W ≥ cpu·events/(cores·core power·efficiency) + base, scratch
 // S ≥ inputs + max(500 MB, output·events) + work. Figures that are 0 are not known, and ask for nothing.
-type model struct {
+type Model struct {
 	seconds float64 // of walltime an event
 	base    float64
 	output  float64 // MB an event
@@ -29,14 +29,14 @@ const (
 )
 
 // Walltime is what a piece of a weight takes, in seconds; 0: that is not known.
-func (m model) Walltime(w Weight) float64 {
+func (m Model) Walltime(w Weight) float64 {
 	if m.seconds == 0 { // base alone is not what a piece takes
 		return 0
 	}
 	return m.seconds*float64(w.Events) + m.base
 }
 
-func (m model) scratch(w Weight) float64 {
+func (m Model) scratch(w Weight) float64 {
 	if !m.disk {
 		return 0
 	}
@@ -53,7 +53,7 @@ type size struct {
 }
 
 // Fits says whether a piece of a weight keeps to the size.
-func (s size) Fits(m model, w Weight) bool {
+func (s size) Fits(m Model, w Weight) bool {
 	return within(w.Inputs, s.most.Inputs) && within(w.Events, s.most.Events) && within(w.Bytes, s.most.Bytes) &&
 		(s.Walltime == 0 || m.Walltime(w) <= s.Walltime) && (s.Scratch == 0 || m.scratch(w) <= s.Scratch)
 }
@@ -61,7 +61,7 @@ func (s size) Fits(m model, w Weight) bool {
 func within(n, most int64) bool { return most == 0 || n <= most }
 
 // events is the most that fit into a piece with so many bytes of input, and so many more for each of them.
-func (s size) events(m model, bytes int64, each float64) int64 {
+func (s size) events(m Model, bytes int64, each float64) int64 {
 	most := math.Inf(1)
 	if s.most.Events > 0 {
 		most = float64(s.most.Events)
@@ -96,7 +96,7 @@ func (s size) events(m model, bytes int64, each float64) int64 {
 }
 
 // pieces estimates how many pieces the rest of a lot makes: at least 1 while there is a rest, and no more than it has parts.
-func (s size) pieces(m model, rest Weight, shared bool) int64 {
+func (s size) pieces(m Model, rest Weight, shared bool) int64 {
 	events := max(rest.Events, 1)
 	if rest.Inputs == 0 { // no inputs: what is left is events
 		return spec.Ceil(rest.Events, s.events(m, 0, 0))
