@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/access"
@@ -150,12 +151,12 @@ func (s *server) router() *chi.Mux {
 	root.Use(s.edge, s.asFixed, middleware.GetHead) // what watches a service asks by HEAD
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		if s.page == nil || !s.page.NoPage(w, r) {
-			s.fail(w, newProblem(codeNoRoute, r.URL.Path))
+			s.fail(w, problem.New(problem.NoRoute, r.URL.Path))
 		}
 	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Allow"] = allowed(root, r.URL.Path)
-		s.fail(w, newProblem(codeMethod, r.Method+" "+r.URL.Path))
+		s.fail(w, problem.New(problem.Method, r.Method+" "+r.URL.Path))
 	})
 	return root
 }
@@ -236,7 +237,7 @@ func (s *server) asFixed(next http.Handler) http.Handler {
 			return
 		}
 		w.Header()["Allow"] = has
-		s.fail(w, newProblem(codeMethod, r.Method+" "+r.URL.Path))
+		s.fail(w, problem.New(problem.Method, r.Method+" "+r.URL.Path))
 	})
 }
 
@@ -256,7 +257,7 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 		defer cancel()
 		if err := s.Ready(ctx); err != nil {
-			p := newProblem(codeNotReady, err.Error())
+			p := problem.New(problem.NotReady, err.Error())
 			s.fail(w, p)
 			return
 		}

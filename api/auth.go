@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/api/origin"
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
 )
@@ -26,7 +27,7 @@ func (s *server) callerOrNil(r *http.Request) *access.Caller {
 // unknown answers somebody who is not let in.
 func (s *server) unknown(w http.ResponseWriter, why error) {
 	if unchecked := (keys.Unchecked{}); errors.As(why, &unchecked) {
-		s.fail(w, newProblem(codeUnchecked, why.Error()))
+		s.fail(w, problem.New(problem.Unchecked, why.Error()))
 		return
 	}
 	detail := ""
@@ -34,7 +35,7 @@ func (s *server) unknown(w http.ResponseWriter, why error) {
 		detail = why.Error()
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="divvy"`)
-	s.fail(w, newProblem(codeUnauthorized, detail))
+	s.fail(w, problem.New(problem.Unauthorized, detail))
 }
 
 // guard lets a request through that has a token with the right to its route, and tells the handlers whose it is. On a daemon
@@ -60,9 +61,9 @@ func (s *server) guarded(need func(*http.Request) *right, next http.Handler) htt
 		case c == nil:
 			s.unknown(w, why)
 		case !s.Closed && origin.Rebound(r):
-			s.fail(w, newProblem(codeForeign, fmt.Sprintf("host %q on a loopback address", r.Host)))
+			s.fail(w, problem.New(problem.Foreign, fmt.Sprintf("host %q on a loopback address", r.Host)))
 		case r.Method != http.MethodGet && origins.Check(r) != nil:
-			s.fail(w, newProblem(codeForeign, "the request comes from a page of another origin"))
+			s.fail(w, problem.New(problem.Foreign, "the request comes from a page of another origin"))
 		default:
 			if n := need(r); !n.has(c) {
 				s.fail(w, n.refuse(c))

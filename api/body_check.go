@@ -15,6 +15,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/danielgtaylor/huma/v2/validation"
+
+	"github.com/divvyhq/divvy/api/problem"
 )
 
 // checkBodies holds the JSON body of a request against the schema of its route before huma reads it. huma's own check takes a
@@ -38,18 +40,18 @@ func (s *server) checkBodies(ctx huma.Context, next func(huma.Context)) {
 // checkBody reads the body into buf.
 func (s *server) checkBody(ctx huma.Context, op *huma.Operation, buf *bytes.Buffer) error {
 	if kind, _, _ := strings.Cut(ctx.Header("Content-Type"), ";"); kind != "" && !isJSON(strings.TrimSpace(kind)) {
-		return newProblem(codeMediaType, "")
+		return problem.New(problem.MediaType, "")
 	}
 	_ = ctx.SetReadDeadline(time.Now().Add(op.BodyReadTimeout))
 	if _, err := buf.ReadFrom(io.LimitReader(ctx.BodyReader(), op.MaxBodyBytes)); err != nil {
-		return badBody(err)
+		return problem.OfBody(err)
 	}
 	if int64(buf.Len()) == op.MaxBodyBytes {
-		return badBody(&http.MaxBytesError{Limit: op.MaxBodyBytes})
+		return problem.OfBody(&http.MaxBytesError{Limit: op.MaxBodyBytes})
 	}
 	if buf.Len() == 0 {
 		if op.RequestBody.Required {
-			return newProblem(codeNoBody, "")
+			return problem.New(problem.NoBody, "")
 		}
 		return nil
 	}
@@ -79,14 +81,14 @@ func (r read) Unwrap() huma.Context { return r.layer }
 // would take the last, and in a task's env whoever wrote the first one would not notice.
 func checkJSON(schemas huma.Registry, schema *huma.Schema, text []byte) error {
 	if !json.Valid(text) {
-		return badJSON(text, json.Unmarshal(text, new(json.RawMessage)))
+		return problem.OfJSON(text, json.Unmarshal(text, new(json.RawMessage)))
 	}
 	c := bodyCheck{in: json.NewDecoder(bytes.NewReader(text)), schemas: schemas}
 	c.in.UseNumber()
 	if err := c.value(schema, false); err != nil && !errors.Is(err, errEnough) {
-		return badJSON(text, err)
+		return problem.OfJSON(text, err)
 	}
-	return c.found.problem()
+	return c.found.Problem()
 }
 
 // bodyCheck reads a text value by value, so that it takes no more memory than the deepest of them, and no more time than it
@@ -95,7 +97,7 @@ type bodyCheck struct {
 	in      *json.Decoder
 	schemas huma.Registry
 	path    []step
-	found   faults
+	found   problem.Faults
 }
 
 // step is a key of an object, or a place in a list.
@@ -112,8 +114,8 @@ var anything = &huma.Schema{}
 
 func (c *bodyCheck) add(message string, value any) error {
 	at := place(c.path)
-	c.found.add(at, message, echoed(at, value))
-	if len(c.found) >= mostErrors {
+	c.found.Add(at, message, problem.Echoed(at, value))
+	if len(c.found) >= problem.Most {
 		return errEnough
 	}
 	return nil
@@ -209,7 +211,7 @@ func (c *bodyCheck) object(s *huma.Schema) error {
 		}
 		key, _ := token.(string)
 		if once[key] {
-			c.found.add("body", fmt.Sprintf("key %.100q is given twice in %s; say it once", key, place(c.path)), nil)
+			c.found.Add("body", fmt.Sprintf("key %.100q is given twice in %s; say it once", key, place(c.path)), nil)
 			return errEnough // which of the two is meant, so whether the rest is wrong, nobody knows
 		}
 		if once[key] = true; s.MaxProperties != nil && len(once) > *s.MaxProperties {

@@ -3,15 +3,13 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
 
-	"github.com/divvyhq/divvy/api/wire"
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
@@ -46,10 +44,10 @@ func decode[T any](w http.ResponseWriter, r *http.Request, limit int64, read fun
 		body = http.MaxBytesReader(w, r.Body, limit) // else net/http ends the body where its length says
 	}
 	if _, err := buf.ReadFrom(body); err != nil {
-		return nil, buf, badBody(err)
+		return nil, buf, problem.OfBody(err)
 	}
 	if strict.ManyValues(buf.Bytes(), maxValues) {
-		return nil, buf, newProblem(codeTooLarge, fmt.Sprintf("at most %d values", maxValues))
+		return nil, buf, problem.New(problem.TooLarge, fmt.Sprintf("at most %d values", maxValues))
 	}
 	v := new(T)
 	if read(buf.Bytes(), v) {
@@ -57,48 +55,9 @@ func decode[T any](w http.ResponseWriter, r *http.Request, limit int64, read fun
 	}
 	*v = *new(T)
 	if err := json.Unmarshal(buf.Bytes(), v); err != nil {
-		return nil, buf, badJSON(buf.Bytes(), err)
+		return nil, buf, problem.OfJSON(buf.Bytes(), err)
 	}
 	return v, buf, nil
-}
-
-// badBody says why a body could not be read.
-func badBody(err error) error {
-	var large *http.MaxBytesError
-	var network net.Error
-	switch {
-	case errors.As(err, &large):
-		return newProblem(codeTooLarge, fmt.Sprintf("at most %d bytes", large.Limit))
-	case errors.As(err, &network) && network.Timeout():
-		return newProblem(codeSlowBody, "")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return newProblem(codeGone, "")
-	}
-	return err
-}
-
-// badJSON tells a body that is not JSON (400, with line and column) from a field of the wrong type (422).
-func badJSON(body []byte, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case len(bytes.TrimSpace(body)) == 0:
-		return newProblem(codeNoBody, "")
-	case errors.As(err, &kind):
-		p := newProblem(codeInvalid, "")
-		location := "body"
-		if kind.Field != "" {
-			location += "." + kind.Field
-		}
-		p.Errors = []wire.Detail{{Location: location, Message: fmt.Sprintf("expected %s, found %s", jsonKind(kind.Type.Kind()), kind.Value)}}
-		return p
-	case errors.As(err, &syntax):
-		before := body[:min(int64(len(body)), syntax.Offset)]
-		line := 1 + bytes.Count(before, []byte("\n"))
-		column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
-		return newProblem(codeBadJSON, fmt.Sprintf("line %d, column %d: %v", line, column, err))
-	}
-	return newProblem(codeBadJSON, err.Error())
 }
 
 // reply writes v as JSON.

@@ -10,7 +10,7 @@
 //
 // # What is promised
 //
-//  1. Every error is application/problem+json with a stable code. errors.go is the one table from errors of the
+//  1. Every error is application/problem+json with a stable code. Package problem is the one table from errors of the
 //     packages below to status and code; an error is logged once, at the edge, with its request id.
 //  2. A pull is answered 200 with at least one lease, or 204 with Retry-After. A database that is away or a daemon
 //     that stops is 503 with Retry-After, never "no jobs".

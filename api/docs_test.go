@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/golden"
 )
@@ -68,25 +69,27 @@ func writeRoutes(w *bytes.Buffer, b *bench) {
 }
 
 func writeErrors(w *bytes.Buffer) {
-	codes := slices.DeleteFunc(writtenCodes(), func(c code) bool { return c == codeGone }) // nobody is there to read it
-	slices.SortFunc(codes, func(a, b code) int { return cmp.Or(cmp.Compare(a.status, b.status), cmp.Compare(a.name, b.name)) })
+	codes := slices.DeleteFunc(writtenCodes(), func(c problem.Code) bool { return c == problem.Gone }) // nobody is there to read it
+	slices.SortFunc(codes, func(a, b problem.Code) int {
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Name, b.Name))
+	})
 	codes = slices.Compact(codes)
 	byStatus := map[int][]string{}
 	for _, c := range codes {
-		name := "`" + c.name + "`"
-		if c.retryIn > 0 {
-			name += fmt.Sprintf(" (%d–%d s)", c.retryIn, 2*c.retryIn)
+		name := "`" + c.Name + "`"
+		if c.RetryIn > 0 {
+			name += fmt.Sprintf(" (%d–%d s)", c.RetryIn, 2*c.RetryIn)
 		}
-		byStatus[c.status] = append(byStatus[c.status], name)
+		byStatus[c.Status] = append(byStatus[c.Status], name)
 	}
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
 		fmt.Fprintf(w, "- %d: %s\n", status, strings.Join(byStatus[status], ", "))
 	}
 }
 
-// writtenCodes are all literals of code in errors.go, so that none is forgotten.
-func writtenCodes() (codes []code) {
-	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)
+// writtenCodes are all literals of Code in problem/errors.go, so that none is forgotten.
+func writtenCodes() (codes []problem.Code) {
+	file, err := parser.ParseFile(token.NewFileSet(), "problem/errors.go", nil, parser.SkipObjectResolution)
 	if err != nil {
 		panic(err)
 	}
@@ -95,7 +98,7 @@ func writtenCodes() (codes []code) {
 		if !ok {
 			return true
 		}
-		if kind, ok := lit.Type.(*ast.Ident); !ok || kind.Name != "code" {
+		if kind, ok := lit.Type.(*ast.Ident); !ok || kind.Name != "Code" {
 			return true
 		}
 		values := map[string]string{}
@@ -103,10 +106,10 @@ func writtenCodes() (codes []code) {
 			field := e.(*ast.KeyValueExpr)
 			values[field.Key.(*ast.Ident).Name] = field.Value.(*ast.BasicLit).Value
 		}
-		var c code
-		for field, into := range map[string]any{"status": &c.status, "name": &c.name, "title": &c.title, "hint": &c.hint, "retryIn": &c.retryIn} {
+		var c problem.Code
+		for field, into := range map[string]any{"Status": &c.Status, "Name": &c.Name, "Title": &c.Title, "Hint": &c.Hint, "RetryIn": &c.RetryIn} {
 			if v, ok := values[field]; ok && json.Unmarshal([]byte(v), into) != nil {
-				panic("errors.go: " + v + " is not plain")
+				panic("problem/errors.go: " + v + " is not plain")
 			}
 		}
 		codes = append(codes, c)

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -72,7 +73,7 @@ func TestUnknownRoutes(t *testing.T) {
 // What the database does not take of a text is the caller's mistake, and HEAD is a GET without the answer.
 func TestTextsAndHeads(t *testing.T) {
 	b := newBench(t)
-	for _, code := range []string{codeNotInEncoding, codeUntranslatable} {
+	for _, code := range []string{problem.CodeNotInEncoding, problem.CodeUntranslatable} {
 		b.dispatcher.err = &pgconn.PgError{Code: code}
 		if p := b.problem(b.call("GET", "/v1/jobs/7", ""), 422); !strings.Contains(p.Detail, "U+0000") {
 			t.Errorf("%s: %+v", code, p)

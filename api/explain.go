@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/shares"
@@ -55,9 +56,9 @@ func (s *server) explainRoutes() {
 func (s *server) why(ctx context.Context, in *whyInput) (dispatcher.Why, error) {
 	since, err := shares.ParseDuration(in.Since)
 	if err != nil || since <= 0 {
-		var f faults
-		f.add("query.since", "expected a duration such as 90m, 24h or 7d", in.Since)
-		return dispatcher.Why{}, f.problem()
+		var f problem.Faults
+		f.Add("query.since", "expected a duration such as 90m, 24h or 7d", in.Since)
+		return dispatcher.Why{}, f.Problem()
 	}
 	r := dispatcher.WhyRequest{A: in.A, B: in.B, Last: in.Last, From: time.Duration(since)}
 	y, err := s.dispatcher.Why(ctx, r)
@@ -70,7 +71,7 @@ func inQuery(err error) error {
 	if !errors.As(err, &field) {
 		return err
 	}
-	var f faults
-	f.add("query."+field.Field, "expected "+field.Want, field.Value)
-	return f.problem()
+	var f problem.Faults
+	f.Add("query."+field.Field, "expected "+field.Want, field.Value)
+	return f.Problem()
 }

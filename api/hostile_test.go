@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -63,7 +64,7 @@ func TestHostileBodies(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code < 400 || w.Code >= 500 {
 			t.Errorf("%s: %d %.200s %v", h.name, w.Code, w.Body, err)
 		}
-		if len(p.Errors) > mostErrors || w.Body.Len() > 64<<10 {
+		if len(p.Errors) > problem.Most || w.Body.Len() > 64<<10 {
 			t.Errorf("%s: %d errors in %d bytes", h.name, len(p.Errors), w.Body.Len())
 		}
 		if got, most := after.TotalAlloc-before.TotalAlloc, h.perByte*uint64(len(h.body)); got > most && !pgtest.Raced {
@@ -88,7 +89,7 @@ func TestManyTasksTellAHundredErrors(t *testing.T) {
 		}
 		told += len(one.Problem.Errors)
 	}
-	if told > mostErrors+len(out.Tasks) || out.Tasks[999].Problem.Detail == "" {
+	if told > problem.Most+len(out.Tasks) || out.Tasks[999].Problem.Detail == "" {
 		t.Errorf("%d errors, %+v", told, out.Tasks[999].Problem)
 	}
 }

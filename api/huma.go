@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -35,9 +36,9 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 		defer cancel()
 		out, err := fn(ctx, in)
 		if err != nil {
-			p := problemOf(err)
+			p := problem.Of(err)
 			if op.Method == http.MethodGet || op.Method == http.MethodDelete {
-				asQuery(p)
+				problem.AsQuery(p)
 			}
 			if x := exchangeIn(ctx); x != nil {
 				s.sign(x, p, err)
@@ -73,7 +74,7 @@ func (s *server) speak(ctx huma.Context, _ string, v any) (any, error) {
 	if !ok {
 		return v, nil
 	}
-	p := fromHuma(e)
+	p := problem.OfHuma(e)
 	_, w := humachi.Unwrap(ctx)
 	s.sign(w, p, p)
 	return p, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 )
 
@@ -17,17 +18,17 @@ import (
 func (s *server) inputs(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil || id < 1 {
-		var f faults
-		f.add("path.id", "expected the id of a task", chi.URLParam(r, "id"))
-		s.fail(w, f.problem())
+		var f problem.Faults
+		f.Add("path.id", "expected the id of a task", chi.URLParam(r, "id"))
+		s.fail(w, f.Problem())
 		return
 	}
 	offset := int64(0)
 	if text := r.URL.Query().Get("offset"); text != "" {
 		if offset, err = strconv.ParseInt(text, 10, 64); err != nil || offset < 0 {
-			var f faults
-			f.add("query.offset", "expected the number of inputs sent before, 0 or more", text)
-			s.fail(w, f.problem())
+			var f problem.Faults
+			f.Add("query.offset", "expected the number of inputs sent before, 0 or more", text)
+			s.fail(w, f.Problem())
 			return
 		}
 	}

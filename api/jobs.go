@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
@@ -60,9 +61,9 @@ func (s *server) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatc
 	one, some := in.Task > 0, in.User != "" || in.Share != "" || in.Queue != ""
 	switch {
 	case one && some:
-		var f faults
-		f.add("query.task", "expected no user, share or queue beside a task", in.Task)
-		return wire.Page[dispatcher.JobRow]{}, f.problem()
+		var f problem.Faults
+		f.Add("query.task", "expected no user, share or queue beside a task", in.Task)
+		return wire.Page[dispatcher.JobRow]{}, f.Problem()
 	case some:
 		return s.someJobs(ctx, in)
 	}
@@ -130,9 +131,9 @@ func (c Cursor) cursor(halves bool) (int64, error) {
 	}
 	id, err := strconv.ParseInt(c.After, 10, 64)
 	if err != nil || id < 0 && !halves || id == math.MinInt64 {
-		var f faults
-		f.add("query.after", "expected the next of a page before", c.After)
-		return 0, f.problem()
+		var f problem.Faults
+		f.Add("query.after", "expected the next of a page before", c.After)
+		return 0, f.Problem()
 	}
 	return id, nil
 }

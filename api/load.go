@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/divvyhq/divvy/api/problem"
 )
 
 // Bounds of what a daemon takes on. A pull that is refused comes back, to this daemon or another one; a renewal or an end
@@ -67,11 +69,11 @@ func (l *load) late() (n int64, mean time.Duration, late bool) {
 func (l *load) pull() error {
 	if n := l.pulls.Add(1); n > l.most {
 		l.pulls.Add(-1)
-		return newProblem(codeOverload, fmt.Sprintf("%d pulls wait at this daemon", l.most))
+		return problem.New(problem.Overload, fmt.Sprintf("%d pulls wait at this daemon", l.most))
 	}
 	if n, mean, late := l.late(); late {
 		l.pulls.Add(-1)
-		return newProblem(codeOverload, fmt.Sprintf("%d renewals and ends have waited for %s on average; they go first", n, mean.Round(time.Millisecond)))
+		return problem.New(problem.Overload, fmt.Sprintf("%d renewals and ends have waited for %s on average; they go first", n, mean.Round(time.Millisecond)))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/logs"
 )
@@ -27,7 +28,7 @@ func (s *server) logRoutes() {
 
 func (s *server) setLog(_ context.Context, in *logInput) (wire.LogLevels, error) {
 	bad := func(field, text string) error {
-		p := newProblem(codeInvalid, "")
+		p := problem.New(problem.Invalid, "")
 		p.Errors = []wire.Detail{{Location: "body." + field, Message: text}}
 		return p
 	}

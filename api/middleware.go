@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/api/problem"
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/door"
 )
@@ -231,4 +234,23 @@ func extend(w http.ResponseWriter, d time.Duration) {
 // extendWrite gives the answer d from now to be taken.
 func extendWrite(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d)) // a test's recorder has none
+}
+
+// fail answers err and remembers it for the log.
+func (s *server) fail(w http.ResponseWriter, err error) {
+	p := problem.Of(err)
+	s.sign(w, p, err)
+	w.Header().Set("Content-Type", wire.ProblemType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the client may have gone
+}
+
+// sign puts the request id on p, the error into the exchange, and Retry-After into the header.
+func (s *server) sign(w http.ResponseWriter, p *wire.Problem, err error) {
+	if x := exchangeOf(w); x != nil {
+		p.RequestID, x.err = x.id, err
+	}
+	if p.RetryAfterS > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterS))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -41,7 +42,7 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 func (o ownTasks) Task(ctx context.Context, id int64) (generator.Task, error) {
 	t, err := o.everybodys.Task(ctx, id)
 	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
-		return generator.Task{}, fmt.Errorf("%w: task %d is not one of %s", errNotYours, id, access.CallerIn(ctx))
+		return generator.Task{}, fmt.Errorf("%w: task %d is not one of %s", problem.ErrNotYours, id, access.CallerIn(ctx))
 	}
 	return t, err
 }
@@ -111,7 +112,7 @@ func (o ownTasks) Act(ctx context.Context, r generator.ActRequest) (generator.Ac
 		return o.everybodys.Act(ctx, r)
 	}
 	if r.Verb == generator.VerbReassign {
-		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", errNotYours, c)
+		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", problem.ErrNotYours, c)
 	}
 	for _, id := range r.Selection.Tasks {
 		if err := o.may(ctx, id); err != nil && !errors.Is(err, generator.ErrNoTask) { // the answer says that of the task
@@ -226,7 +227,7 @@ func (o ownJobs) mayTask(ctx context.Context, task int64) error {
 		return nil
 	}
 	if task == 0 {
-		return fmt.Errorf("%w: %s sees jobs of its own tasks: name one, task=ID", errNotYours, access.CallerIn(ctx))
+		return fmt.Errorf("%w: %s sees jobs of its own tasks: name one, task=ID", problem.ErrNotYours, access.CallerIn(ctx))
 	}
 	_, err := o.tasks.Task(ctx, task)
 	return err
@@ -293,7 +294,7 @@ func (o ownSite) Apply(ctx context.Context, r site.ApplyRequest) (site.Applied, 
 	}
 	if c.Role == access.ShareOwner && !r.DryRun {
 		if len(r.Moves) > 0 {
-			return site.Applied{}, fmt.Errorf("%w: %s moves no work to other shares", errNotYours, c)
+			return site.Applied{}, fmt.Errorf("%w: %s moves no work to other shares", problem.ErrNotYours, c)
 		}
 		r.Check = func(ch site.Changes) error { return onlyWeights(c, ch) }
 	}
@@ -304,11 +305,11 @@ func (o ownSite) Apply(ctx context.Context, r site.ApplyRequest) (site.Applied, 
 func onlyWeights(c *access.Caller, ch site.Changes) error {
 	for _, s := range ch.Shares {
 		if s.Kind != shares.Changed || s.Field != "weight" || !c.Owns(s.Path) {
-			return fmt.Errorf("%w: %s changes weights below %s only, and the file has: %s", errNotYours, c, c.Share, s)
+			return fmt.Errorf("%w: %s changes weights below %s only, and the file has: %s", problem.ErrNotYours, c, c.Share, s)
 		}
 	}
 	if ch.Shares = nil; !ch.None() {
-		return fmt.Errorf("%w: %s changes weights below %s only, and the file changes queues, rules, resources or limits too", errNotYours, c, c.Share)
+		return fmt.Errorf("%w: %s changes weights below %s only, and the file changes queues, rules, resources or limits too", problem.ErrNotYours, c, c.Share)
 	}
 	return nil
 }

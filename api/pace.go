@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -111,7 +112,7 @@ func (s *server) admit(c *access.Caller, need *right) error {
 	var e *tooFast
 	if errors.As(err, &e) {
 		s.metrics.limited.WithLabelValues(e.reason).Inc()
-		return newProblem(codeTooFast, e.detail)
+		return problem.New(problem.TooFast, e.detail)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/access"
@@ -34,11 +35,11 @@ func (s *server) pageRoutes(root chi.Router) *web.Page {
 
 // fault says what the API would have answered, for a page.
 func (s *server) fault(w http.ResponseWriter, err error) web.Fault {
-	p := problemOf(err)
+	p := problem.Of(err)
 	s.sign(w, p, err)
 	f := web.Fault{Status: p.Status, Title: p.Title, Code: p.Code, Detail: p.Detail, Hint: p.Hint, RequestID: p.RequestID}
 	for _, d := range p.Errors {
-		f.Errors = append(f.Errors, foundIn(d))
+		f.Errors = append(f.Errors, problem.FoundIn(d))
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/relay"
 )
@@ -112,7 +113,7 @@ func asked[Q, A any](ctx context.Context, body []byte, ask func(context.Context,
 // answered is an answer. Of an error the status is enough: whoever asked finds it itself.
 func answered(a any, err error) relay.Reply {
 	if err != nil {
-		return relay.Reply{Status: problemOf(err).Status}
+		return relay.Reply{Status: problem.Of(err).Status}
 	}
 	text, err := json.Marshal(a)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/shares"
@@ -35,9 +36,9 @@ func (s *server) reportRoutes() {
 	}, func(ctx context.Context, in *reportInput) (report.Table, error) {
 		since, err := shares.ParseDuration(in.Since)
 		if err != nil || since <= 0 {
-			var f faults
-			f.add("query.since", "expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", in.Since)
-			return report.Table{}, f.problem()
+			var f problem.Faults
+			f.Add("query.since", "expected a duration above 0 and up to 36500d, such as 90m, 24h or 30d", in.Since)
+			return report.Table{}, f.Problem()
 		}
 		return s.Reports.Run(ctx, in.Name, in.By, time.Now().Add(-time.Duration(since)))
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site"
@@ -106,8 +107,8 @@ func (s *server) reportExternal(ctx context.Context, in *externalInput) (wire.Pa
 
 // withResources adds the names of the resources to an error about an unknown one.
 func (s *server) withResources(ctx context.Context, err error) error {
-	p := problemOf(err)
-	if p.Code != codeNoResource.name {
+	p := problem.Of(err)
+	if p.Code != problem.NoResource.Name {
 		return err
 	}
 	st, loadErr := s.Site.Load(ctx)

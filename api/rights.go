@@ -1,12 +1,12 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -102,8 +102,5 @@ func (r *right) refuse(c *access.Caller) error {
 	for i, role := range r.roles {
 		names[i] = string(role)
 	}
-	return fmt.Errorf("%w: %s %s needs a token with the role %s; this is %s", errNotYours, r.method, r.pattern, strings.Join(names, " or "), c)
+	return fmt.Errorf("%w: %s %s needs a token with the role %s; this is %s", problem.ErrNotYours, r.method, r.pattern, strings.Join(names, " or "), c)
 }
-
-// errNotYours is what a caller has no right to.
-var errNotYours = errors.New("forbidden")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
@@ -183,7 +184,7 @@ func TestErrorsAreThoseOfEncodingJSON(t *testing.T) {
 			if err == nil {
 				continue
 			}
-			want := problemOf(badJSON([]byte(body), err))
+			want := problem.Of(problem.OfJSON([]byte(body), err))
 			got := b.problem(b.call("POST", path, body), want.Status)
 			if got.Code != want.Code || got.Detail != want.Detail || fmt.Sprint(got.Errors) != fmt.Sprint(want.Errors) {
 				t.Errorf("%s\n got %v\nwant %v", body, got, want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
@@ -33,7 +34,7 @@ func (s *server) shareRoutes() {
 
 // withQueues adds the names of the queues to an unknown-queue error, so that a typing error is found at once.
 func (s *server) withQueues(err error) error {
-	p := problemOf(err)
+	p := problem.Of(err)
 	if p.Code != "unknown_queue" {
 		return err
 	}
@@ -77,7 +78,7 @@ func (s *server) knownShare(path string) error {
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
-	p := newProblem(codeNoShare, fmt.Sprintf("%q", path))
+	p := problem.New(problem.NoShare, fmt.Sprintf("%q", path))
 	p.Hint = strict.DidYouMean(path, paths)
 	if len(paths) == 0 {
 		p.Hint = "the site has no share yet; `divvy apply -f site.yml`"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -120,19 +121,19 @@ func (s *server) applySite(ctx context.Context, in *applyInput) (site.Applied, e
 // readMoves takes old=new.
 func readMoves(pairs []string) (map[string]string, error) {
 	moves := map[string]string{}
-	var f faults
+	var f problem.Faults
 	for _, pair := range pairs {
 		from, to, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok || from == "" || to == "":
-			f.add("query.move", "expected old=new, two paths of shares", pair)
+			f.Add("query.move", "expected old=new, two paths of shares", pair)
 		case moves[from] != "":
-			f.add("query.move", "expected each old path once", pair)
+			f.Add("query.move", "expected each old path once", pair)
 		default:
 			moves[from] = to
 		}
 	}
-	return moves, f.problem()
+	return moves, f.Problem()
 }
 
 func siteVersion(v *site.Site, err error) (SiteVersion, error) {

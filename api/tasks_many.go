@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -100,8 +101,8 @@ func (s *server) submitMany(ctx context.Context, in *manyInput) (ManySubmitted, 
 	told := 0
 	for i, one := range all {
 		if one.Err != nil {
-			p := problemOf(one.Err)
-			if p.Errors = p.Errors[:min(len(p.Errors), max(mostErrors-told, 1))]; p.Detail == "" && told >= mostErrors {
+			p := problem.Of(one.Err)
+			if p.Errors = p.Errors[:min(len(p.Errors), max(problem.Most-told, 1))]; p.Detail == "" && told >= problem.Most {
 				p.Detail = "only the first error is told, since the tasks before have many"
 			}
 			told += len(p.Errors)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/door"
 	"github.com/divvyhq/divvy/internal/keys"
@@ -166,7 +167,7 @@ func mayPull(c *access.Caller, why error) error {
 }
 
 func notItsQueue(c *access.Caller, queue string) error {
-	return fmt.Errorf("%w: queue %q is not one at which %s may pull", errNotYours, queue, c)
+	return fmt.Errorf("%w: queue %q is not one at which %s may pull", problem.ErrNotYours, queue, c)
 }
 
 // wait has a pull that may wait looked after.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -50,9 +51,9 @@ func (s *server) whatIf(ctx context.Context, in *whatIfInput) (site.Applied, err
 func (s *server) retag(ctx context.Context, in *retagInput) (generator.Retagging, error) {
 	since, err := shares.ParseDuration(in.Since)
 	if err != nil || since <= 0 {
-		var f faults
-		f.add("query.since", "expected a duration such as 90m, 24h or 7d", in.Since)
-		return generator.Retagging{}, f.problem()
+		var f problem.Faults
+		f.Add("query.since", "expected a duration such as 90m, 24h or 7d", in.Since)
+		return generator.Retagging{}, f.Problem()
 	}
 	st, err := s.Site.Preview(ctx, in.File, slices.Clone(in.RawBody))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Sentinels of the package; api/errors.go maps each to a status.
+// Sentinels of the package; api/problem maps each to a status.
 var (
 	// ErrNoTask: no task has that id. (404)
 	ErrNoTask = errors.New("no such task")

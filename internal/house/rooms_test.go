@@ -30,9 +30,9 @@ var limits = map[string]int{
 
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
-	"files api":                   49,
+	"files api":                   46,
 	"files generator":             50,
-	"lines api":                   5540,
+	"lines api":                   5117,
 	"lines api/panda":             4436,
 	"lines generator":             6542,
 	"methods api.server":          91,

@@ -1,4 +1,4 @@
-package api
+package problem
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 )
 
-// mostErrors is how many errors one answer tells: after so many nobody reads on.
-const mostErrors = 100
+// Most is how many errors one answer tells: after so many nobody reads on.
+const Most = 100
 
 // Bounds of the texts of an error, in bytes. A key of a mapping may be megabytes long.
 const (
@@ -19,8 +19,8 @@ const (
 
 // bounded is p with no more errors, and no longer texts, than an answer has.
 func bounded(p *wire.Problem) *wire.Problem {
-	if more := len(p.Errors) - mostErrors; more > 0 {
-		p.Errors = append(p.Errors[:mostErrors-1:mostErrors-1], wire.Detail{Message: fmt.Sprintf("%d more errors are not told", more+1)})
+	if more := len(p.Errors) - Most; more > 0 {
+		p.Errors = append(p.Errors[:Most-1:Most-1], wire.Detail{Message: fmt.Sprintf("%d more errors are not told", more+1)})
 	}
 	p.Detail = clip(p.Detail, mostText)
 	for i := range p.Errors {
@@ -38,23 +38,23 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// foundIn is String with what was found there.
-func foundIn(d wire.Detail) string {
+// FoundIn is String with what was found there.
+func FoundIn(d wire.Detail) string {
 	if text, ok := d.Value.(string); ok && text != "" {
 		d.Location += fmt.Sprintf(" is %q", text)
 	}
 	return d.String()
 }
 
-// faults gathers what is wrong with one request.
-type faults []wire.Detail
+// Faults gathers what is wrong with one request.
+type Faults []wire.Detail
 
-func (f *faults) add(location, message string, value any) {
+func (f *Faults) Add(location, message string, value any) {
 	*f = append(*f, wire.Detail{Location: location, Message: message, Value: short(value)})
 }
 
-// asQuery names the fields of a request that has no body by what they are there: parameters of the query.
-func asQuery(p *wire.Problem) {
+// AsQuery names the fields of a request that has no body by what they are there: parameters of the query.
+func AsQuery(p *wire.Problem) {
 	for i := range p.Errors {
 		if field, ok := strings.CutPrefix(p.Errors[i].Location, "body."); ok {
 			p.Errors[i].Location = "query." + field
@@ -62,19 +62,19 @@ func asQuery(p *wire.Problem) {
 	}
 }
 
-// problem is nil when nothing is wrong.
-func (f faults) problem() error {
+// Problem is nil when nothing is wrong.
+func (f Faults) Problem() error {
 	if len(f) == 0 {
 		return nil
 	}
-	p := newProblem(codeInvalid, "")
+	p := New(Invalid, "")
 	p.Errors = f
 	return p
 }
 
-// echoed is what an answer repeats of a request's value: nothing of what jobs are given, nor of a body as a whole, which has that
+// Echoed is what an answer repeats of a request's value: nothing of what jobs are given, nor of a body as a whole, which has that
 // in it. An error is logged, and read by others than who made it.
-func echoed(location string, v any) any {
+func Echoed(location string, v any) any {
 	if _, whole := v.(map[string]any); whole || location == "body" {
 		return nil
 	}
@@ -101,7 +101,7 @@ func short(v any) any {
 	return nil
 }
 
-// itemField is the place of a field in the i-th element of a list of the body.
-func itemField(list string, i int, field string) string {
+// ItemField is the place of a field in the i-th element of a list of the body.
+func ItemField(list string, i int, field string) string {
 	return fmt.Sprintf("body.%s[%d].%s", list, i, field)
 }
