@@ -30,7 +30,7 @@ func (f *fakeDispatcher) Explain(_ context.Context, job int64) (dispatcher.Expla
 func (f *fakeDispatcher) Why(_ context.Context, r dispatcher.WhyRequest) (dispatcher.Why, error) {
 	f.why = r
 	return dispatcher.Why{A: r.A, B: r.B, At: time.Unix(1e9, 0).UTC(), Pools: []dispatcher.WhyStanding{{Pool: "default"}},
-		ABeforeB: dispatcher.Duel{Tally: dispatcher.Tally{Recorded: 1, Made: 8}}}, f.err
+		ABeforeB: dispatcher.Duel{Times: 1}}, f.err
 }
 
 func TestExplainNoJob(t *testing.T) {

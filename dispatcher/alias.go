@@ -45,7 +45,6 @@ type (
 	Standing          = explain.Standing
 	Stock             = explain.Stock
 	StockGap          = explain.StockGap
-	Tally             = explain.Tally
 	TaskExplanation   = explain.TaskExplanation
 	TaskWait          = explain.TaskWait
 	Why               = explain.Why

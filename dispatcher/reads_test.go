@@ -283,7 +283,7 @@ func (s *scene) explained(t *testing.T, first, third Lease) {
 	if _, err := s.Explain(ctx, 1<<40); !errors.Is(err, lookup.ErrNoJob) {
 		t.Error(err)
 	}
-	if why, err := s.Why(ctx, explain.WhyRequest{A: "A", B: "B"}); err != nil || why.Version != 1 || len(why.Pools) != 1 || why.AWon.Recorded != 3 || why.Summary == "" {
+	if why, err := s.Why(ctx, explain.WhyRequest{A: "A", B: "B"}); err != nil || why.Version != 1 || len(why.Pools) != 1 || why.AWon != 3 || why.Summary == "" {
 		t.Errorf("%+v, %v", why, err)
 	}
 	var wrong *job.FieldError

@@ -604,8 +604,8 @@ COMMENT ON FUNCTION report.ledger_seq IS 'The first seq of report.ledger that is
 
 -- What else a decision saw is not kept: it is the state at its seq, which divvy explain and divvy replay make again.
 CREATE VIEW report.decisions AS
-    SELECT b.at, b.at AS written_at, b.by AS daemon_id, b.seq, g.job AS job_id, q.name AS queue, s.path AS share,
-        (coalesce(g.units, b.granted_units[1]) / 1000.0)::numeric(20, 3) AS units, 1 AS weight, coalesce(g.attempt, b.granted_attempts[1]) AS attempt
+    SELECT b.at, b.by AS daemon_id, b.seq, g.job AS job_id, q.name AS queue, s.path AS share,
+        (coalesce(g.units, b.granted_units[1]) / 1000.0)::numeric(20, 3) AS units, coalesce(g.attempt, b.granted_attempts[1]) AS attempt
     FROM public.batches b
     CROSS JOIN LATERAL unnest(b.granted_jobs, b.granted_attempts, b.granted_shares, b.granted_queues, b.granted_units)
         AS g (job, attempt, share, queue, units)
@@ -613,14 +613,12 @@ CREATE VIEW report.decisions AS
     LEFT JOIN public.shares s ON s.id = coalesce(g.share, b.granted_shares[1]);
 COMMENT ON VIEW report.decisions IS 'Which job was given to which queue, for as long as the log is kept: one row a grant. Restrict it by seq >= report.ledger_seq(''…'').';
 COMMENT ON COLUMN report.decisions.at IS 'When it was decided.';
-COMMENT ON COLUMN report.decisions.written_at IS 'The same: a decision is the row of the log.';
 COMMENT ON COLUMN report.decisions.daemon_id IS 'Daemon that decided.';
 COMMENT ON COLUMN report.decisions.seq IS 'Number of the batch: what was decided together has the same.';
 COMMENT ON COLUMN report.decisions.job_id IS 'Job that was given.';
 COMMENT ON COLUMN report.decisions.queue IS 'Queue of the slot that it was given to.';
 COMMENT ON COLUMN report.decisions.share IS 'Path of the share that won, and pays.';
 COMMENT ON COLUMN report.decisions.units IS 'Units that the job is charged.';
-COMMENT ON COLUMN report.decisions.weight IS '1: all decisions are recorded.';
 COMMENT ON COLUMN report.decisions.attempt IS 'Attempt of the job.';
 
 CREATE VIEW report.judgements AS

@@ -2443,14 +2443,12 @@ COMMENT ON COLUMN report.deadlines.seen_at IS 'When that was looked at.';
 
 CREATE VIEW report.decisions AS
  SELECT b.at,
-    b.at AS written_at,
     b.by AS daemon_id,
     b.seq,
     g.job AS job_id,
     q.name AS queue,
     s.path AS share,
     (((COALESCE(g.units, b.granted_units[1]))::numeric / 1000.0))::numeric(20,3) AS units,
-    1 AS weight,
     COALESCE(g.attempt, b.granted_attempts[1]) AS attempt
    FROM (((public.batches b
      CROSS JOIN LATERAL UNNEST(b.granted_jobs, b.granted_attempts, b.granted_shares, b.granted_queues, b.granted_units) g(job, attempt, share, queue, units))
@@ -2460,8 +2458,6 @@ CREATE VIEW report.decisions AS
 COMMENT ON VIEW report.decisions IS 'Which job was given to which queue, for as long as the log is kept: one row a grant. Restrict it by seq >= report.ledger_seq(''…'').';
 
 COMMENT ON COLUMN report.decisions.at IS 'When it was decided.';
-
-COMMENT ON COLUMN report.decisions.written_at IS 'The same: a decision is the row of the log.';
 
 COMMENT ON COLUMN report.decisions.daemon_id IS 'Daemon that decided.';
 
@@ -2474,8 +2470,6 @@ COMMENT ON COLUMN report.decisions.queue IS 'Queue of the slot that it was given
 COMMENT ON COLUMN report.decisions.share IS 'Path of the share that won, and pays.';
 
 COMMENT ON COLUMN report.decisions.units IS 'Units that the job is charged.';
-
-COMMENT ON COLUMN report.decisions.weight IS '1: all decisions are recorded.';
 
 COMMENT ON COLUMN report.decisions.attempt IS 'Attempt of the job.';
 

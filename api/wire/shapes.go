@@ -223,10 +223,9 @@ type DecisionLevel struct {
 	RunnerUpDeficit *float64 `json:"runner_up_deficit,omitempty"`
 }
 
-// Duel is a Tally with the mean deficits, target − held in units before the grant, at the level at which the paths part.
+// Duel counts decisions, with their mean deficits: target − held in units before the grant, at the level at which the paths part.
 type Duel struct {
-	Recorded        int64      `json:"recorded"`
-	Made            int64      `json:"made"`              // The same as recorded.
+	Times           int64      `json:"times"`
 	Deficit         *float64   `json:"deficit,omitempty"` // Of the winner's side, on average.
 	RunnerUpDeficit *float64   `json:"runner_up_deficit,omitempty"`
 	Last            *time.Time `json:"last,omitempty"` // When it was so for the last time.
@@ -704,10 +703,7 @@ type Record struct {
 	Barred     int       `json:"barred"`              // Shares that were skipped: a limit kept their jobs for the slot back.
 	Skipped    []Skipped `json:"skipped,omitempty"`   // The first eight of the skipped shares that would have got the slot before the winner, in this order.
 	SlotCores  int       `json:"slot_cores"`          // Cores that the slot had left to offer.
-	Weight     int       `json:"weight"`              // Always 1.
-	Pull       int64     `json:"pull,omitempty"`      // Always absent.
 	Daemon     int64     `json:"daemon"`              // Daemon that decided it.
-	Lane       int       `json:"lane"`                // Always 0.
 	Seq        int64     `json:"seq"`                 // Batch of the log that has the grant.
 	Winner     string    `json:"winner"`              // Share that got the slot.
 	RunnerUp   string    `json:"runner_up,omitempty"` // Share that would have got it else; absent = no other had a job for the slot.
@@ -1079,12 +1075,6 @@ type TaggedBy struct {
 	Later   []int  `json:"later,omitempty"` // Rules behind it that match too.
 }
 
-// Tally counts decisions.
-type Tally struct {
-	Recorded int64 `json:"recorded"`
-	Made     int64 `json:"made"` // The same as recorded.
-}
-
 // TargetChange is the target of one share before and after a change. A new share has no target before, a
 // removed one none after. Whole units are apportioned level by level and add up; targets are what the pick works by.
 type TargetChange struct {
@@ -1363,10 +1353,10 @@ type Why struct {
 	At        time.Time     `json:"at"`
 	Version   int64         `json:"version"`          // Site version in force.
 	Summary   string        `json:"summary"`          // The answer in a paragraph.
-	Decisions Tally         `json:"decisions"`        // All recorded decisions that were looked at.
+	Decisions int64         `json:"decisions"`        // How many were looked at.
 	Oldest    *time.Time    `json:"oldest,omitempty"` // When the first of them was made.
-	AWon      Tally         `json:"a_won"`            // Those that A won against anybody.
-	BWon      Tally         `json:"b_won"`
+	AWon      int64         `json:"a_won"`            // How many of them A won, against anybody.
+	BWon      int64         `json:"b_won"`
 	ABeforeB  Duel          `json:"a_before_b"` // Those that A won with B next in line.
 	BBeforeA  Duel          `json:"b_before_a"`
 	Floors    []string      `json:"floors,omitempty"` // Floors of queues by which jobs of one of the two come first there, the first twenty.

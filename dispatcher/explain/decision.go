@@ -33,10 +33,7 @@ type Record struct {
 	Barred     int       `json:"barred" doc:"Shares that were skipped: a limit kept their jobs for the slot back."`
 	Skipped    []Skipped `json:"skipped,omitempty" doc:"The first eight of the skipped shares that would have got the slot before the winner, in this order."`
 	SlotCores  int       `json:"slot_cores" doc:"Cores that the slot had left to offer."`
-	Weight     int       `json:"weight" doc:"Always 1."`
-	Pull       int64     `json:"pull,omitempty" doc:"Always absent."`
 	Daemon     int64     `json:"daemon" doc:"Daemon that decided it."`
-	Lane       int       `json:"lane" doc:"Always 0."`
 	Seq        int64     `json:"seq" doc:"Batch of the log that has the grant."`
 	Winner     string    `json:"winner" doc:"Share that got the slot."`
 	RunnerUp   string    `json:"runner_up,omitempty" doc:"Share that would have got it else; absent = no other had a job for the slot."`

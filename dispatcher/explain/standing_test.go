@@ -258,7 +258,7 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%v %v %v", a, b, err)
 	}
 	three, one := 3.0, 1.0
-	y, err := m.Why(WhyRequest{A: "P/M", B: "Z"}, Fared{Decisions: Tally{4, 4}, AWon: Tally{3, 3}, BWon: Tally{1, 1}, ABeforeB: Duel{Tally: Tally{3, 3}, Deficit: &three, RunnerUpDeficit: &one}})
+	y, err := m.Why(WhyRequest{A: "P/M", B: "Z"}, Fared{Decisions: 4, AWon: 3, BWon: 1, ABeforeB: Duel{Times: 3, Deficit: &three, RunnerUpDeficit: &one}})
 	if err != nil || len(y.Pools) != 1 || y.Pools[0].A.Share != "P" || y.Pools[0].A.Held != 3 || y.Pools[0].B.Held != 1 || len(y.Floors) != 1 {
 		t.Fatalf("%+v %v", y, err)
 	}

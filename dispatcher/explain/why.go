@@ -26,25 +26,19 @@ type Why struct {
 	At        time.Time     `json:"at"`
 	Version   int64         `json:"version" doc:"Site version in force."`
 	Summary   string        `json:"summary" doc:"The answer in a paragraph."`
-	Decisions Tally         `json:"decisions" doc:"All recorded decisions that were looked at."`
+	Decisions int64         `json:"decisions" doc:"How many were looked at."`
 	Oldest    *time.Time    `json:"oldest,omitempty" doc:"When the first of them was made."`
-	AWon      Tally         `json:"a_won" doc:"Those that A won against anybody."`
-	BWon      Tally         `json:"b_won"`
+	AWon      int64         `json:"a_won" doc:"How many of them A won, against anybody."`
+	BWon      int64         `json:"b_won"`
 	ABeforeB  Duel          `json:"a_before_b" doc:"Those that A won with B next in line."`
 	BBeforeA  Duel          `json:"b_before_a"`
 	Floors    []string      `json:"floors,omitempty" doc:"Floors of queues by which jobs of one of the two come first there, the first twenty."`
 	Pools     []WhyStanding `json:"pools" doc:"How both stand now at the level at which their paths part, by pool."`
 }
 
-// Tally counts decisions.
-type Tally struct {
-	Recorded int64 `json:"recorded"`
-	Made     int64 `json:"made" doc:"The same as recorded."`
-}
-
-// Duel is a Tally with the mean deficits, target − held in units before the grant, at the level at which the paths part.
+// Duel counts decisions, with their mean deficits: target − held in units before the grant, at the level at which the paths part.
 type Duel struct {
-	Tally
+	Times           int64      `json:"times"`
 	Deficit         *float64   `json:"deficit,omitempty" doc:"Of the winner's side, on average."`
 	RunnerUpDeficit *float64   `json:"runner_up_deficit,omitempty"`
 	Last            *time.Time `json:"last,omitempty" doc:"When it was so for the last time."`
@@ -67,10 +61,10 @@ const (
 
 // Fared is what decisions of late, made again from the log, say of two shares.
 type Fared struct {
-	Decisions Tally
+	Decisions int64
 	Oldest    *time.Time
-	AWon      Tally
-	BWon      Tally
+	AWon      int64
+	BWon      int64
 	ABeforeB  Duel
 	BBeforeA  Duel
 }
@@ -169,10 +163,10 @@ func concerns(tree *shares.Tree, t machine.TargetView, a, b int) bool {
 // summary is the paragraph.
 func (y *Why) summary() string {
 	var b strings.Builder
-	if y.Decisions.Recorded == 0 {
+	if y.Decisions == 0 {
 		b.WriteString("No decision was recorded in that time.")
 	} else {
-		fmt.Fprintf(&b, "Of %s, %s won %d and %s %d. ", y.Decisions.words(), y.A, y.AWon.Recorded, y.B, y.BWon.Recorded)
+		fmt.Fprintf(&b, "Of the last %d decisions, %s won %d and %s %d. ", y.Decisions, y.A, y.AWon, y.B, y.BWon)
 		b.WriteString(y.ABeforeB.words(y.A, y.B, y.AWon) + " " + y.BBeforeA.words(y.B, y.A, y.BWon))
 	}
 	for _, p := range y.Pools {
@@ -184,23 +178,16 @@ func (y *Why) summary() string {
 	return b.String()
 }
 
-func (t Tally) words() string {
-	if t.Made > t.Recorded {
-		return fmt.Sprintf("the last %d recorded decisions, a sample of about %d", t.Recorded, t.Made)
-	}
-	return fmt.Sprintf("the last %d decisions", t.Recorded)
-}
-
 // words says how a share that was chosen so many times fared against the second one.
-func (u Duel) words(won, second string, chosen Tally) string {
+func (u Duel) words(won, second string, chosen int64) string {
 	switch {
-	case chosen.Recorded == 0:
+	case chosen == 0:
 		return won + " was never chosen."
-	case u.Recorded == 0:
-		return fmt.Sprintf("Each of the %d times that %s was chosen, another share than %s was next in line, or none.", chosen.Recorded, won, second)
+	case u.Times == 0:
+		return fmt.Sprintf("Each of the %d times that %s was chosen, another share than %s was next in line, or none.", chosen, won, second)
 	}
 	return fmt.Sprintf("%s was chosen before %s %d times, when it was %s on average and the other %s.",
-		won, second, u.Recorded, fromTarget(*u.Deficit), fromTarget(*u.RunnerUpDeficit))
+		won, second, u.Times, fromTarget(*u.Deficit), fromTarget(*u.RunnerUpDeficit))
 }
 
 // fromTarget says where a deficit leaves a share.

@@ -124,7 +124,7 @@ func (c *Compare) decide(t *Turn) {
 	}
 	c.start(m, t.Grant.Share, t.Grant.Queue, false)
 	d := score.Decision{At: t.At, Daemon: t.By, Number: t.Seq, Version: m.Site().Number, Job: t.Grant.Job, Queue: t.Grant.Queue, Share: t.Grant.Share,
-		Units: t.Grant.Units, Weight: 1}
+		Units: t.Grant.Units}
 	now, why := c.again(t, m)
 	if why != "" {
 		c.score.Leave(why, 1)

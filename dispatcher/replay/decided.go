@@ -13,7 +13,7 @@ import (
 
 // Decided is a decision: who got a slot, who was next, and how both stood.
 type Decided struct {
-	N          int64             `json:"n" doc:"Its number at the daemon that made it: rising, with gaps where not every decision is recorded."`
+	N          int64             `json:"n" doc:"Its number at the daemon that made it."`
 	At         time.Time         `json:"at"`
 	Job        int64             `json:"job"`
 	Attempt    int               `json:"attempt"`
@@ -38,7 +38,7 @@ type Decided struct {
 type Rule struct {
 	Floor   bool  `json:"floor,omitempty" doc:"The winner came before its turn: the queue has a floor for it."`
 	Owed    bool  `json:"-"` // the winner came before its turn: units had been reclaimed for it
-	Weight  int   `json:"weight" doc:"Decisions that it stands for; 1 = all are recorded."`
+	Weight  int   `json:"weight" doc:"Decisions that it stands for: itself and those before it that are not listed."`
 	Version int64 `json:"version" doc:"Site version in force."`
 }
 
@@ -91,7 +91,7 @@ func (t *Turn) Decided() (Decided, machine.Contest, bool) {
 // NewRecord is a decision as the explanation of its job has it.
 func NewRecord(t *Turn, d Decided, c machine.Contest) (r *explain.Record, levels []explain.DecisionLevel) {
 	r = &explain.Record{At: d.At, Units: d.Units, Round: d.Round, Candidates: d.Candidates, Unfit: d.Unfit, Barred: d.Barred, Skipped: d.Skipped,
-		SlotCores: t.Pull.Slot.Cores, Weight: 1, Daemon: t.By, Seq: t.Seq, Winner: d.Share, RunnerUp: d.RunnerUp, Floor: d.Floor}
+		SlotCores: t.Pull.Slot.Cores, Daemon: t.By, Seq: t.Seq, Winner: d.Share, RunnerUp: d.RunnerUp, Floor: d.Floor}
 	won, second := strings.Split(d.Share, "/"), strings.Split(d.RunnerUp, "/")
 	if d.RunnerUp == "" {
 		second = nil

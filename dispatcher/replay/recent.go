@@ -84,20 +84,15 @@ type Fare struct {
 
 // Add counts a decision.
 func (f *Fare) Add(d Decided) {
-	add := func(t *explain.Tally) {
-		t.Recorded++
-		t.Made += int64(d.Weight)
-	}
-	if add(&f.Fared.Decisions); f.Fared.Oldest == nil {
+	if f.Fared.Decisions++; f.Fared.Oldest == nil {
 		f.Fared.Oldest = &d.At
 	}
-	duel := func(u *explain.Duel, before *explain.Tally, second string) {
-		if add(before); !covers(second, d.RunnerUp) || d.Second == nil {
+	duel := func(u *explain.Duel, won *int64, second string) {
+		if *won++; !covers(second, d.RunnerUp) || d.Second == nil {
 			return
 		}
-		made := u.Made
-		add(&u.Tally)
-		u.Deficit, u.RunnerUpDeficit = mean(u.Deficit, d.Deficit, made, u.Made), mean(u.RunnerUpDeficit, *d.Second, made, u.Made)
+		u.Times++
+		u.Deficit, u.RunnerUpDeficit = mean(u.Deficit, d.Deficit, u.Times), mean(u.RunnerUpDeficit, *d.Second, u.Times)
 		u.Last = &d.At
 	}
 	switch {
@@ -111,12 +106,10 @@ func (f *Fare) Add(d Decided) {
 // covers says whether a share is another one or below it.
 func covers(top, share string) bool { return share == top || strings.HasPrefix(share, top+"/") }
 
-// mean is that of n values, of which the mean of the first was is known and the others are v.
-func mean(of *float64, v float64, was, n int64) *float64 {
-	sum := v * float64(n-was)
-	if of != nil {
-		sum += *of * float64(was)
+// mean returns the mean of n values: the last is v, before is the mean of the others.
+func mean(before *float64, v float64, n int64) *float64 {
+	if before != nil {
+		v = (*before*float64(n-1) + v) / float64(n)
 	}
-	sum /= float64(n)
-	return &sum
+	return &v
 }

@@ -115,7 +115,7 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("an attempt that never was: %+v, %v", rec, err)
 	}
 	f := fare.Fared
-	if n := f.Decisions.Recorded; n != 91 || f.AWon.Recorded+f.BWon.Recorded != n || f.ABeforeB.Made < 45 || f.BBeforeA.Made < 45 || *f.ABeforeB.Deficit != 0.5 ||
+	if n := f.Decisions; n != 91 || f.AWon+f.BWon != n || f.ABeforeB.Times < 45 || f.BBeforeA.Times < 45 || *f.ABeforeB.Deficit != 0.5 ||
 		f.BBeforeA.Last == nil || !f.Oldest.Equal(morning.Add(30*time.Minute)) {
 		t.Errorf("%+v", f)
 	}

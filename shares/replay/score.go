@@ -24,7 +24,6 @@ type Decision struct {
 	Candidates      int
 	Deficit         float32 // units
 	RunnerUpDeficit float32
-	Weight          int // grants that it stands for
 }
 
 // Difference is a decision that goes to another share now.

@@ -41,15 +41,15 @@ func TestExplanations(t *testing.T) {
 	many.Queues = append(many.Queues, wire.QueueGate{Queue: "BIG", Gate: string(gates.GateCap), Reason: "8 of the queue's 8 slots are held, it needs 8"})
 	ended := wire.Explanation{Job: 12, Task: 7, Share: "Production/MC", State: "finished", Summary: "Attempt 2 got a slot of CERN after 1.5 s: Production was further below its target than Test (3.5 and 0.25 units).",
 		Decision: &wire.Decision{Attempt: 2, Queue: "CERN", Pilot: "vm-1", Node: "vm", ReadyAt: at, ClaimedAt: at.Add(1500 * time.Millisecond), WaitedS: 1.5, Version: 3, Recorded: true,
-			Record: &wire.Record{At: at, Units: 1, Round: 1000, Candidates: 6, Unfit: 2, Barred: 1, Weight: 1, Daemon: 4, Pull: 1204,
-				Skipped: []wire.Skipped{{Share: "Analysis", Reason: "unfit"}, {Share: "Reprocessing", Reason: "max"}}, Lane: 1, Seq: 77, Winner: "Production/MC", RunnerUp: "Test", Parted: 1},
+			Record: &wire.Record{At: at, Units: 1, Round: 1000, Candidates: 6, Unfit: 2, Barred: 1, Daemon: 4,
+				Skipped: []wire.Skipped{{Share: "Analysis", Reason: "unfit"}, {Share: "Reprocessing", Reason: "max"}}, Seq: 77, Winner: "Production/MC", RunnerUp: "Test", Parted: 1},
 			Levels: []wire.DecisionLevel{{Share: "Production", Deficit: figure(3.5), RunnerUp: "Test", RunnerUpDeficit: figure(0.25)}, {Share: "Production/MC", Deficit: figure(1.75)}}}}
 	lost := ended
 	lost.Decision = &wire.Decision{Attempt: 1, Queue: "CERN", Pilot: "vm-1", ReadyAt: at, ClaimedAt: at.Add(time.Hour), WaitedS: 3600, Version: 2,
-		Note: "not recorded: 1013 of about 8104 decisions of those seconds were"}
+		Note: "not recorded: the log of that time could not be read again"}
 	why := wire.Why{A: "Production/MC", B: "Test", At: at, Version: 3, Summary: "Of the last 100 decisions, Production/MC won 70 and Test 5. …",
-		ABeforeB: wire.Duel{Recorded: 30, Made: 240, Deficit: figure(2.5), RunnerUpDeficit: figure(1.25), Last: &at},
-		AWon:     wire.Tally{Recorded: 70, Made: 560}, BWon: wire.Tally{Recorded: 5, Made: 40},
+		ABeforeB: wire.Duel{Times: 30, Deficit: figure(2.5), RunnerUpDeficit: figure(1.25), Last: &at},
+		AWon:     70, BWon: 5,
 		Pools: []wire.WhyStanding{{Pool: "default", A: ready.Pools[0].Levels[0], B: wire.LevelStanding{Share: "Test", Weight: 5, Target: 50, Held: 51, Deficit: -1, Rank: 2, Of: 2}}}}
 	var b bytes.Buffer
 	for name, write := range map[string]func(){

@@ -42,7 +42,7 @@ Both are paths of shares, leaves or not. They are compared where their paths par
 			y, err = cl.Shares().Why(ctx, args[0], args[1], o)
 			return y, ofShares(ctx, cl, err, args)
 		}, writeWhy)}
-	cmd.Flags().IntVar(&o.Last, "last", 0, "recorded decisions to look at, the last ones; 0 = 10000")
+	cmd.Flags().IntVar(&o.Last, "last", 0, "decisions to look at, the last ones; 0 = 10000")
 	cmd.Flags().StringVar(&since, "since", "", "how far back to look: 90m, 24h, 7d; default 1h")
 	return cmd
 }
@@ -85,18 +85,18 @@ func nearShare(ctx context.Context, cl *client.Client, path string) string {
 
 func writeWhy(w cli.Paper, y wire.Why) {
 	fmt.Fprintf(w, "%s\n\n", y.Summary)
-	g := show.New(w, "chosen", "before", ">times", ">about", ">deficit", ">of the other", "last")
+	g := show.New(w, "chosen", "before", ">times", ">deficit", ">of the other", "last")
 	duel := func(a, b string, d wire.Duel) {
 		last := "-"
 		if d.Last != nil {
 			last = d.Last.UTC().Format(time.DateTime)
 		}
-		g.Row(a, b, d.Recorded, d.Made, deficit(d.Deficit), deficit(d.RunnerUpDeficit), last)
+		g.Row(a, b, d.Times, deficit(d.Deficit), deficit(d.RunnerUpDeficit), last)
 	}
 	duel(y.A, y.B, y.ABeforeB)
 	duel(y.B, y.A, y.BBeforeA)
-	g.Row(y.A, "anybody", y.AWon.Recorded, y.AWon.Made, "-", "-", "-")
-	g.Row(y.B, "anybody", y.BWon.Recorded, y.BWon.Made, "-", "-", "-")
+	g.Row(y.A, "anybody", y.AWon, "-", "-", "-")
+	g.Row(y.B, "anybody", y.BWon, "-", "-", "-")
 	g.Flush()
 	for _, p := range y.Pools {
 		fmt.Fprintf(w, "\nnow, pool %s\n", p.Pool)
