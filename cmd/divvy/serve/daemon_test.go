@@ -138,7 +138,7 @@ func TestStartFailsLoudly(t *testing.T) {
 		"port is taken":            {func(c *config.Config) { c.Listen = taken.Addr() }, "address already in use"},
 		"no such site file":        {func(c *config.Config) { c.Site = "/nowhere/none.yml" }, "none.yml"},
 		"bad site file":            {func(c *config.Config) { c.Site = bad }, ":1:1"},
-		"no such token file":       {func(c *config.Config) { c.Access.TokenFile = "/nowhere/none" }, "token file"},
+		"no such token file":       {func(c *config.Config) { c.Access.TokenFile = "/nowhere/none" }, "token_file: open /nowhere/none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := servetest.Config(t, nil)
