@@ -17,8 +17,8 @@ type Contest struct {
 
 // Contest takes the walk of Choose and names the runner-up as well; false if nobody contends. It costs about as
 // much as two choices, allocates nothing and changes nothing.
-func (of *Contenders) Contest(p *Pool, r Units) (c Contest, ok bool) {
-	if of.nLeaf == 0 {
+func (c *Contenders) Contest(p *Pool, r Units) (won Contest, ok bool) {
+	if c.nLeaf == 0 {
 		return Contest{}, false
 	}
 	p.got[0] = p.root(r)
@@ -26,19 +26,19 @@ func (of *Contenders) Contest(p *Pool, r Units) (c Contest, ok bool) {
 	for p.kids[seat] >= 0 {
 		f := &p.families[p.kids[seat]]
 		p.fill(f, p.got[seat])
-		seat = of.neediest(p, f, -1)
+		seat = c.neediest(p, f, -1)
 		// The deepest level with somebody else is where the walks part.
-		if other := of.neediest(p, f, seat); other >= 0 {
+		if other := c.neediest(p, f, seat); other >= 0 {
 			ahead, second = seat, other
 		}
 	}
-	c = Contest{Winner: int(p.nodeOf[seat]), Deficit: p.short(seat), RunnerUp: -1}
+	won = Contest{Winner: int(p.nodeOf[seat]), Deficit: p.short(seat), RunnerUp: -1}
 	if second < 0 {
-		return c, true
+		return won, true
 	}
-	c.Deficit, c.RunnerUpDeficit = p.short(ahead), p.short(second)
-	c.RunnerUp = of.below(p, second)
-	return c, true
+	won.Deficit, won.RunnerUpDeficit = p.short(ahead), p.short(second)
+	won.RunnerUp = c.below(p, second)
+	return won, true
 }
 
 // Trail appends target − held, in thousandths, of the path to a leaf: from the level below the root down to the leaf itself.
@@ -53,40 +53,40 @@ func (p *Pool) Trail(leaf int, to []float64) []float64 {
 	return to
 }
 
-// Ahead appends the leaves among of that stand before the winner of the last Contest, in their order, until there are
+// Ahead appends the contenders that stand before the winner of the last Contest, in their order, until there are
 // most: those that Choose would give, one after another, if they contended as well. None of them contended then, and
-// nothing was changed since. It takes those that it names out of of.
-func (of *Contenders) Ahead(p *Pool, winner int, most int, to []int) []int {
-	return of.ahead(p, p.seatOf[winner], most, to)
+// nothing was changed since. It takes those that it names out.
+func (c *Contenders) Ahead(p *Pool, winner int, most int, to []int) []int {
+	return c.ahead(p, p.seatOf[winner], most, to)
 }
 
 // ahead is Ahead of a seat on the winner's path: first those who stand before the seats above it.
-func (of *Contenders) ahead(p *Pool, seat int32, most int, to []int) []int {
-	if seat == 0 || of.nLeaf == 0 {
+func (c *Contenders) ahead(p *Pool, seat int32, most int, to []int) []int {
+	if seat == 0 || c.nLeaf == 0 {
 		return to
 	}
-	to = of.ahead(p, p.parent[seat], most, to)
+	to = c.ahead(p, p.parent[seat], most, to)
 	f := &p.families[p.kids[p.parent[seat]]]
-	for len(to) < most && of.nLeaf > 0 {
-		of.in[seat]++ // its side is compared with, whether anybody of them is below it or not
-		next := of.neediest(p, f, -1)
-		of.in[seat]--
+	for len(to) < most && c.nLeaf > 0 {
+		c.in[seat]++ // its side is compared with, whether anybody of them is below it or not
+		next := c.neediest(p, f, -1)
+		c.in[seat]--
 		if next == seat {
 			break
 		}
-		leaf := of.below(p, next)
-		of.Set(p, leaf, false)
+		leaf := c.below(p, next)
+		c.Set(p, leaf, false)
 		to = append(to, leaf)
 	}
 	return to
 }
 
 // below takes the walk of Choose from a seat of a family that was filled.
-func (of *Contenders) below(p *Pool, seat int32) (leaf int) {
+func (c *Contenders) below(p *Pool, seat int32) (leaf int) {
 	for p.kids[seat] >= 0 {
 		f := &p.families[p.kids[seat]]
 		p.fill(f, p.got[seat])
-		seat = of.neediest(p, f, -1)
+		seat = c.neediest(p, f, -1)
 	}
 	return int(p.nodeOf[seat])
 }

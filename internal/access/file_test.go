@@ -51,10 +51,9 @@ func TestOrigins(t *testing.T) {
 		{}: "x is for PanDA's API only", {Panda: true}: "speaks for cms", {Panda: true, Origin: "atlas.pilot"}: "speaks for atlas.pilot",
 		{Panda: true, Origin: "lhcb"}: "x may not speak for lhcb, only for atlas.*, cms",
 	} {
-		got := ""
-		if spoken, err := c.as(as); err != nil {
-			got = err.Error()
-		} else {
+		spoken, err := c.as(as)
+		got := fmt.Sprint(err)
+		if err == nil {
 			got = "speaks for " + spoken.Origin
 		}
 		if got != want {

@@ -141,6 +141,7 @@ func TestStartFailsLoudly(t *testing.T) {
 		"no such token file":       {func(c *config.Config) { c.Access.TokenFile = "/nowhere/none" }, "token_file: open /nowhere/none"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cfg := servetest.Config(t, nil)
 			c.change(&cfg)
 			d := New(cfg, slog.New(slog.DiscardHandler))

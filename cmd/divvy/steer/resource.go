@@ -161,7 +161,7 @@ func writeResource(w io.Writer, r wire.ResourceStanding) {
 
 // whyNot is what keeps the next unit from an ID, and for whom.
 func whyNot(id wire.ResourceID) string {
-	why := show.OrDash(string(id.Why))
+	why := show.OrDash(id.Why)
 	if len(id.KeptFor) == 0 {
 		return why
 	}
