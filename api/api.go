@@ -26,10 +26,11 @@ import (
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
-// Config is what the API is made of. Dispatcher, Tasks, Site and Reports are needed.
+// Config is what the API is made of. Dispatcher, Tasks, Steering, Site and Reports are needed.
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
+	Steering   Steering
 	Site       Site
 	// Ready says why the daemon cannot serve; nil = it always can.
 	Ready func(context.Context) error
@@ -105,7 +106,8 @@ func newServer(c Config) *server {
 	if c.Book == nil {
 		c.Book = access.NewBook(nil)
 	}
-	c.Tasks, c.Site = ownTasks{c.Tasks}, ownSite{c.Site}
+	tasks := ownTasks{c.Tasks}
+	c.Tasks, c.Steering, c.Site = tasks, ownSteering{c.Steering, tasks}, ownSite{c.Site}
 	s := &server{
 		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, entrance: access.Entrance{Book: c.Book, Outside: c.Outside, Open: !c.Closed},
 		metrics: newMetrics(c.Registry), timeout: c.Timeout, load: newLoad(), paces: newPaces(c.Rates), began: time.Now(),

@@ -225,22 +225,12 @@ func (f *fakeTasks) Tasks(_ context.Context, filter generator.Filter) ([]generat
 	return []generator.Task{t}, 3, err
 }
 
-func (f *fakeTasks) change(verb string) (generator.Change, error) {
-	f.verb = verb
+func (f *fakeTasks) Say(_ context.Context, verb generator.Verb, _ int64, with *spec.Changes) (generator.Change, error) {
+	f.verb = string(verb)
+	if with != nil {
+		f.with = with
+	}
 	return generator.Change{}, f.err
-}
-
-func (f *fakeTasks) Kill(context.Context, int64) (generator.Change, error) { return f.change("kill") }
-
-func (f *fakeTasks) Pause(context.Context, int64) (generator.Change, error) { return f.change("pause") }
-
-func (f *fakeTasks) Resume(context.Context, int64) (generator.Change, error) {
-	return f.change("resume")
-}
-
-func (f *fakeTasks) RetryWith(_ context.Context, _ int64, with *spec.Changes) (generator.Change, error) {
-	f.with = with
-	return f.change("retry")
 }
 
 func (f *fakeTasks) Act(_ context.Context, r generator.ActRequest) (generator.Acted, error) {
@@ -273,16 +263,6 @@ func (f *fakeTasks) SubmitMany(_ context.Context, all []generator.SubmitRequest)
 		}
 	}
 	return out, f.err
-}
-
-func (f *fakeTasks) Retry(context.Context, int64) (generator.Change, error) { return f.change("retry") }
-
-func (f *fakeTasks) Finish(context.Context, int64) (generator.Change, error) {
-	return f.change("finish")
-}
-
-func (f *fakeTasks) Avalanche(context.Context, int64) (generator.Change, error) {
-	return f.change("avalanche")
 }
 
 func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (generator.PriorityChange, error) {
@@ -401,7 +381,7 @@ type bench struct {
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
-		Dispatcher: b.dispatcher, Tasks: b.tasks, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
+		Dispatcher: b.dispatcher, Tasks: b.tasks, Steering: b.tasks, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
 	}
 	for _, f := range change {
 		f(&c)

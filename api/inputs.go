@@ -33,7 +33,7 @@ func (s *server) inputs(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	extend(w, s.timeout)
-	next, err := s.Tasks.AddInputs(r.Context(), id, offset, &steady{body: r.Body, w: w, pace: s.timeout})
+	next, err := s.Steering.AddInputs(r.Context(), id, offset, &steady{body: r.Body, w: w, pace: s.timeout})
 	if err != nil {
 		s.fail(w, err)
 		return

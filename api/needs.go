@@ -62,24 +62,22 @@ type Dispatcher interface {
 	KillJob(ctx context.Context, id int64) (state string, err error)
 }
 
-// Tasks takes tasks and steers them; *generator.Generator is one.
+// Tasks reads tasks; *generator.Reader is one.
 type Tasks interface {
-	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
-	AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (next int64, err error)
-	Commit(ctx context.Context, id int64) (generator.Task, error)
 	Task(ctx context.Context, id int64) (generator.Task, error)
 	// Tasks lists by rising id; next is the After of the next page, 0 on the last one.
 	Tasks(context.Context, generator.Filter) (tasks []generator.Task, next int64, err error)
 	// List gives a page of tasks in some order, for people.
 	List(context.Context, generator.Listing) (generator.Listed, error)
-	Kill(ctx context.Context, id int64) (generator.Change, error)
-	Pause(ctx context.Context, id int64) (generator.Change, error)
-	Resume(ctx context.Context, id int64) (generator.Change, error)
-	Retry(ctx context.Context, id int64) (generator.Change, error)
-	Finish(ctx context.Context, id int64) (generator.Change, error)
-	Avalanche(ctx context.Context, id int64) (generator.Change, error)
-	// RetryWith is Retry with other requirements; Act says any of these to many tasks.
-	RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error)
+}
+
+// Steering takes tasks and steers them; *generator.Generator is one.
+type Steering interface {
+	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
+	AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (next int64, err error)
+	Commit(ctx context.Context, id int64) (generator.Task, error)
+	// Say says a verb to a task, a retry perhaps with changes; Act says any to many.
+	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Act(context.Context, generator.ActRequest) (generator.Acted, error)
 	// Clone submits a task like another one; SubmitMany takes many at once.
 	Clone(context.Context, generator.CloneRequest) (generator.Task, error)
@@ -132,7 +130,8 @@ type Access interface {
 // The packages below are what the API needs.
 var (
 	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
-	_ Tasks      = (*generator.Generator)(nil)
+	_ Tasks      = (*generator.Reader)(nil)
+	_ Steering   = (*generator.Generator)(nil)
 	_ Site       = (*site.Store)(nil)
 	_ Access     = (*access.Store)(nil)
 )

@@ -29,6 +29,12 @@ type ownTasks struct{ everybodys }
 // everybodys are the tasks under another name: a type has no method and field of one name.
 type everybodys = Tasks
 
+// ownSteering bounds submitters to steering the tasks of their user.
+type ownSteering struct {
+	Steering
+	tasks ownTasks
+}
+
 // may refuses the task of another user.
 func (o ownTasks) may(ctx context.Context, id int64) error {
 	if onlyUser(ctx) == "" {
@@ -64,41 +70,41 @@ func (o ownTasks) List(ctx context.Context, l generator.Listing) (generator.List
 }
 
 // Submit makes a task of the caller's user.
-func (o ownTasks) Submit(ctx context.Context, r generator.SubmitRequest) (generator.Task, error) {
+func (o ownSteering) Submit(ctx context.Context, r generator.SubmitRequest) (generator.Task, error) {
 	if err := o.mine(ctx, &r.Spec); err != nil {
 		return generator.Task{}, err
 	}
-	return o.everybodys.Submit(ctx, r)
+	return o.Steering.Submit(ctx, r)
 }
 
 // SubmitMany makes tasks of the caller's user.
-func (o ownTasks) SubmitMany(ctx context.Context, all []generator.SubmitRequest) ([]generator.Submitted, error) {
+func (o ownSteering) SubmitMany(ctx context.Context, all []generator.SubmitRequest) ([]generator.Submitted, error) {
 	for i := range all {
 		if err := o.mine(ctx, &all[i].Spec); err != nil {
 			return nil, fmt.Errorf("task %d of %d: %w", i+1, len(all), err)
 		}
 	}
-	return o.everybodys.SubmitMany(ctx, all)
+	return o.Steering.SubmitMany(ctx, all)
 }
 
 // Clone makes a task like one of the caller's user, for that user.
-func (o ownTasks) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
-	if err := o.may(ctx, r.Task); err != nil {
+func (o ownSteering) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
+	if err := o.tasks.may(ctx, r.Task); err != nil {
 		return generator.Task{}, err
 	}
 	r.Check = o.mine
-	return o.everybodys.Clone(ctx, r)
+	return o.Steering.Clone(ctx, r)
 }
 
 // mine makes a task one of the caller's user. It needs none of others: their names, and what their jobs put out, would be its own.
-func (o ownTasks) mine(ctx context.Context, s *spec.Spec) error {
+func (o ownSteering) mine(ctx context.Context, s *spec.Spec) error {
 	user := onlyUser(ctx)
 	if user == "" {
 		return nil
 	}
 	s.User = user
 	for i, n := range s.Needs {
-		if err := o.may(ctx, n.Task); err != nil && !errors.Is(err, generator.ErrNoTask) { // whoever reads the task says that
+		if err := o.tasks.may(ctx, n.Task); err != nil && !errors.Is(err, generator.ErrNoTask) { // whoever reads the task says that
 			return fmt.Errorf("needs[%d].task: %w", i, err)
 		}
 	}
@@ -106,86 +112,56 @@ func (o ownTasks) mine(ctx context.Context, s *spec.Spec) error {
 }
 
 // Act says something to tasks of the caller's user only: those of others are as if there were none.
-func (o ownTasks) Act(ctx context.Context, r generator.ActRequest) (generator.Acted, error) {
+func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator.Acted, error) {
 	c := access.CallerIn(ctx)
 	if c == nil || c.OnlyUser() == "" {
-		return o.everybodys.Act(ctx, r)
+		return o.Steering.Act(ctx, r)
 	}
 	if r.Verb == generator.VerbReassign {
 		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", problem.ErrNotYours, c)
 	}
 	for _, id := range r.Selection.Tasks {
-		if err := o.may(ctx, id); err != nil && !errors.Is(err, generator.ErrNoTask) { // the answer says that of the task
+		if err := o.tasks.may(ctx, id); err != nil && !errors.Is(err, generator.ErrNoTask) { // the answer says that of the task
 			return generator.Acted{}, err
 		}
 	}
 	if len(r.Selection.Tasks) == 0 {
 		r.User = c.User
 	}
-	return o.everybodys.Act(ctx, r)
+	return o.Steering.Act(ctx, r)
 }
 
 // own is a verb on one task that the caller may steer.
-func own[T any](ctx context.Context, o ownTasks, id int64, verb func() (T, error)) (T, error) {
-	if err := o.may(ctx, id); err != nil {
+func own[T any](ctx context.Context, o ownSteering, id int64, verb func() (T, error)) (T, error) {
+	if err := o.tasks.may(ctx, id); err != nil {
 		return *new(T), err
 	}
 	return verb()
 }
 
 // AddInputs and the verbs below are the generator's, for tasks that the caller may steer.
-func (o ownTasks) AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (int64, error) {
-	return own(ctx, o, id, func() (int64, error) { return o.everybodys.AddInputs(ctx, id, offset, lines) })
+func (o ownSteering) AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (int64, error) {
+	return own(ctx, o, id, func() (int64, error) { return o.Steering.AddInputs(ctx, id, offset, lines) })
 }
 
 // Commit publishes a task.
-func (o ownTasks) Commit(ctx context.Context, id int64) (generator.Task, error) {
-	return own(ctx, o, id, func() (generator.Task, error) { return o.everybodys.Commit(ctx, id) })
+func (o ownSteering) Commit(ctx context.Context, id int64) (generator.Task, error) {
+	return own(ctx, o, id, func() (generator.Task, error) { return o.Steering.Commit(ctx, id) })
 }
 
-// Kill ends a task.
-func (o ownTasks) Kill(ctx context.Context, id int64) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Kill(ctx, id) })
-}
-
-// Pause starts no more jobs of a task.
-func (o ownTasks) Pause(ctx context.Context, id int64) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Pause(ctx, id) })
-}
-
-// Resume lets a paused task go on.
-func (o ownTasks) Resume(ctx context.Context, id int64) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Resume(ctx, id) })
-}
-
-// Retry tries failed pieces again.
-func (o ownTasks) Retry(ctx context.Context, id int64) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Retry(ctx, id) })
-}
-
-// RetryWith is Retry with other requirements.
-func (o ownTasks) RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.RetryWith(ctx, id, with) })
-}
-
-// Finish drops what has not started.
-func (o ownTasks) Finish(ctx context.Context, id int64) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Finish(ctx, id) })
-}
-
-// Avalanche ends the scouting.
-func (o ownTasks) Avalanche(ctx context.Context, id int64) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.everybodys.Avalanche(ctx, id) })
+// Say says a verb to a task.
+func (o ownSteering) Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error) {
+	return own(ctx, o, id, func() (generator.Change, error) { return o.Steering.Say(ctx, verb, id, with) })
 }
 
 // Prioritise gives a task another priority.
-func (o ownTasks) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
-	return own(ctx, o, id, func() (generator.PriorityChange, error) { return o.everybodys.Prioritise(ctx, id, priority) })
+func (o ownSteering) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
+	return own(ctx, o, id, func() (generator.PriorityChange, error) { return o.Steering.Prioritise(ctx, id, priority) })
 }
 
 // Scale changes how many replicas a task has.
-func (o ownTasks) Scale(ctx context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error) {
-	return own(ctx, o, id, func() (generator.ScaleChange, error) { return o.everybodys.Scale(ctx, id, to) })
+func (o ownSteering) Scale(ctx context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error) {
+	return own(ctx, o, id, func() (generator.ScaleChange, error) { return o.Steering.Scale(ctx, id, to) })
 }
 
 // ownJobs bounds submitters to the jobs of their user's tasks.

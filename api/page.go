@@ -15,7 +15,7 @@ import (
 // pageRoutes puts the page for people beside the API.
 func (s *server) pageRoutes(root chi.Router) *web.Page {
 	c := web.Config{
-		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Site: s.Site, Audit: s.Access, Hub: s.Pages,
+		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Steering: s.Steering, Site: s.Site, Audit: s.Access, Hub: s.Pages,
 		Closed: s.Closed, Caller: s.callerOrNil, Book: s.Book,
 		May: func(c *access.Caller, method, pattern string) error {
 			if r := rightOf(method, pattern); !r.has(c) {

@@ -19,6 +19,6 @@ func (s *server) reassignRoutes() {
 		Description: "Pieces to come, waiting and ready jobs, and where asked for running ones. The answer says of each task what went, what did not and why. " +
 			"A repeat changes nothing.",
 	}, func(ctx context.Context, in *reassignInput) (generator.Reassigned, error) {
-		return s.Tasks.Reassign(ctx, in.Body)
+		return s.Steering.Reassign(ctx, in.Body)
 	})
 }

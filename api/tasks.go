@@ -49,7 +49,7 @@ func (s *server) taskRoutes() {
 		OperationID: "submit-task", Method: http.MethodPost, Path: "/v1/tasks", Tags: tags, Summary: "Submit a task", DefaultStatus: http.StatusCreated,
 		Description: "A task with inputs_streamed is created submitting and gets its inputs and a commit; any other is published at once. Unknown fields are refused. What no queue can run is accepted, unless strict, and has cannot_run.",
 	}, func(ctx context.Context, in *submitInput) (generator.Task, error) {
-		return s.Tasks.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
+		return s.Steering.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
 	})
 	route(s, huma.Operation{
 		OperationID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tags: tags, Summary: "List tasks",
@@ -60,33 +60,35 @@ func (s *server) taskRoutes() {
 	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.Tasks.Task(ctx, in.ID) })
 	route(s, huma.Operation{
 		OperationID: "commit-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/commit", Tags: tags, Summary: "Publish a submitting task with the inputs that it has",
-	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.Tasks.Commit(ctx, in.ID) })
+	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.Steering.Commit(ctx, in.ID) })
 	for _, v := range []struct {
-		verb, summary string
-		do            func(context.Context, int64) (generator.Change, error)
+		verb    generator.Verb
+		summary string
 	}{
-		{"kill", "End a task and its jobs, those that run too", s.Tasks.Kill},
-		{"pause", "Start no more jobs of a task; those that run go on", s.Tasks.Pause},
-		{"resume", "Let a paused task go on", s.Tasks.Resume},
-		{"finish", "Start no more jobs of a task, and be done when those that run have ended", s.Tasks.Finish},
-		{"avalanche", "End the scouting of a task now: the rest of its jobs is made by what its scouts measured so far", s.Tasks.Avalanche},
+		{generator.VerbKill, "End a task and its jobs, those that run too"},
+		{generator.VerbPause, "Start no more jobs of a task; those that run go on"},
+		{generator.VerbResume, "Let a paused task go on"},
+		{generator.VerbFinish, "Start no more jobs of a task, and be done when those that run have ended"},
+		{generator.VerbAvalanche, "End the scouting of a task now: the rest of its jobs is made by what its scouts measured so far"},
 	} {
 		route(s, huma.Operation{
-			OperationID: v.verb + "-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/" + v.verb, Tags: tags, Summary: v.summary,
-		}, func(ctx context.Context, in *byID) (generator.Change, error) { return v.do(ctx, in.ID) })
+			OperationID: string(v.verb) + "-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/" + string(v.verb), Tags: tags, Summary: v.summary,
+		}, func(ctx context.Context, in *byID) (generator.Change, error) {
+			return s.Steering.Say(ctx, v.verb, in.ID, nil)
+		})
 	}
 	route(s, huma.Operation{
 		OperationID: "prioritise-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/priority", Tags: tags, Summary: "Give a task and its jobs another priority",
 		Description: "Pieces to come, and jobs that wait or are ready. What runs is left alone. A repeat changes nothing.",
 	}, func(ctx context.Context, in *priorityInput) (generator.PriorityChange, error) {
-		return s.Tasks.Prioritise(ctx, in.ID, in.Body.Priority)
+		return s.Steering.Prioritise(ctx, in.ID, in.Body.Priority)
 	})
 	route(s, huma.Operation{
 		OperationID: "scale-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/scale", Tags: tags, Summary: "Change how many replicas or jobs a task of groups has",
 		Description: "Of the task, of a group, or of a role. What there is before and after stays as it is. New jobs are made as others are. Of what there is not any more " +
 			"ready jobs are cancelled; running ones go on to their end and are not tried again, and their claims go with them. A repeat changes nothing.",
 	}, func(ctx context.Context, in *scaleInput) (generator.ScaleChange, error) {
-		return s.Tasks.Scale(ctx, in.ID, in.Body)
+		return s.Steering.Scale(ctx, in.ID, in.Body)
 	})
 	s.manyTaskRoutes()
 	s.describeInputs()

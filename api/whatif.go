@@ -59,5 +59,5 @@ func (s *server) retag(ctx context.Context, in *retagInput) (generator.Retagging
 	if err != nil {
 		return generator.Retagging{}, err
 	}
-	return s.Tasks.Retag(ctx, st, time.Duration(since))
+	return s.Steering.Retag(ctx, st, time.Duration(since))
 }

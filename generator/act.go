@@ -109,7 +109,7 @@ func (g *Generator) Act(ctx context.Context, r ActRequest) (Acted, error) {
 		return Acted{}, fmt.Errorf("select tasks: %w", err)
 	}
 	if len(tasks) == 0 {
-		if err := g.knownShare(ctx, r.Share); err != nil {
+		if err := g.tasks.knownShare(ctx, r.Share); err != nil {
 			return Acted{}, err
 		}
 	}
@@ -214,23 +214,6 @@ func workFor(verb Verb) (states []string) {
 	return states
 }
 
-// likePattern is a glob of * and ? as LIKE has it.
-func likePattern(glob string) string {
-	var out []rune
-	for _, r := range glob {
-		switch r {
-		case '*':
-			r = '%'
-		case '?':
-			r = '_'
-		case '%', '_', '\\':
-			out = append(out, '\\')
-		}
-		out = append(out, r)
-	}
-	return string(out)
-}
-
 // actOn says it to tasks, or says what it would do: to all of them at once where the verb is plain.
 func (g *Generator) actOn(ctx context.Context, r ActRequest, tasks []selected) ([]TaskActed, error) {
 	if plain(r.Verb) && !r.DryRun {
@@ -325,7 +308,7 @@ func (g *Generator) actOnOne(ctx context.Context, r ActRequest, t selected) (out
 		}
 	default:
 		var c Change
-		if c, err = g.sayWith(ctx, r.Verb, t.ID, r.With); err == nil {
+		if c, err = g.Say(ctx, r.Verb, t.ID, r.With); err == nil {
 			out.changed(c)
 		}
 	}

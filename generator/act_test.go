@@ -128,10 +128,10 @@ func TestRetryWithChanges(t *testing.T) {
 	memory, attempts, priority, queues := int64(8000), 5, 7, []string{"CERN"}
 	with := &spec.Changes{MemoryMB: &memory, MaxAttempts: &attempts, Priority: &priority, Queues: &queues}
 	bad := -1
-	if _, err := w.RetryWith(ctx, task.ID, &spec.Changes{MaxAttempts: &bad}); !errors.Is(err, spec.ErrInvalid) {
+	if _, err := w.Say(ctx, VerbRetry, task.ID, &spec.Changes{MaxAttempts: &bad}); !errors.Is(err, spec.ErrInvalid) {
 		t.Errorf("max_attempts -1: %v", err)
 	}
-	if c, err := w.RetryWith(ctx, task.ID, with); err != nil || c.Again != 6 {
+	if c, err := w.Say(ctx, VerbRetry, task.ID, with); err != nil || c.Again != 6 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	w.all(t)

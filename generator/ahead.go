@@ -85,3 +85,13 @@ func (g *Generator) aheadBatch(ctx context.Context, from, to shares.ShareID) (mo
 func isLeaf(st *site.Site, id shares.ShareID) bool {
 	return slices.ContainsFunc(st.Tree.Leaves(), func(i int) bool { return st.Tree.Nodes[i].ID == id })
 }
+
+// MoveShare gives the tasks of one share that are not over to another, as part of applying a site file. It has to
+// come before intake.MoveShare: from here on no generator makes jobs for the old share, and those that were
+// at it have committed theirs.
+func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
+	if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to), "task": int64(0)}); err != nil {
+		return fmt.Errorf("move tasks: %w", err)
+	}
+	return nil
+}

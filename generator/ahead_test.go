@@ -39,7 +39,7 @@ func TestMoveAhead(t *testing.T) {
 	large := w.submit(t, managed(func(s *spec.Spec) { s.Count = n })).ID
 	small := w.submit(t, managed(nil)).ID
 	over := w.submit(t, managed(nil)).ID
-	if _, err := w.Kill(context.Background(), over); err != nil {
+	if _, err := w.Say(context.Background(), VerbKill, over, nil); err != nil {
 		t.Fatal(err)
 	}
 	lease(4)

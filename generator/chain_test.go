@@ -106,7 +106,7 @@ func TestNeedsOfAKilledTask(t *testing.T) {
 	if got := w.task(t, b.ID); got.State != "waiting" {
 		t.Errorf("the site changed: %s", got.State)
 	}
-	if _, err := w.Kill(ctx, a.ID); err != nil {
+	if _, err := w.Say(ctx, VerbKill, a.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(t)
@@ -117,11 +117,11 @@ func TestNeedsOfAKilledTask(t *testing.T) {
 		t.Errorf("any: %s", got.State)
 	}
 	var se *StateError
-	if _, err := w.Retry(ctx, b.ID); !errors.As(err, &se) || !strings.Contains(err.Error(), "retry that one first") {
+	if _, err := w.Say(ctx, VerbRetry, b.ID, nil); !errors.As(err, &se) || !strings.Contains(err.Error(), "retry that one first") {
 		t.Errorf("retry: %v", err)
 	}
 	c := w.submit(t, needing(nil, spec.Need{Task: any1.ID}))
-	if _, err := w.Kill(ctx, c.ID); err != nil {
+	if _, err := w.Say(ctx, VerbKill, c.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(t)
@@ -139,10 +139,10 @@ func TestRetryAlongAChain(t *testing.T) {
 	b := w.submit(t, needing(func(s *spec.Spec) { s.Count = 3 }, spec.Need{Task: a.ID}))
 	w.turn(t)
 	w.run(t, f, 2, "failed")
-	if _, err := w.Retry(ctx, a.ID); err != nil {
+	if _, err := w.Say(ctx, VerbRetry, a.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := w.Retry(ctx, b.ID); err != nil || c.After != "waiting" {
+	if c, err := w.Say(ctx, VerbRetry, b.ID, nil); err != nil || c.After != "waiting" {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	w.turn(t)
@@ -242,10 +242,10 @@ func TestPiecesFollowPieces(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	// What had failed is tried again, and whoever follows it goes on.
-	if _, err := w.Retry(ctx, a.ID); err != nil {
+	if _, err := w.Say(ctx, VerbRetry, a.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Retry(ctx, b.ID); err != nil {
+	if _, err := w.Say(ctx, VerbRetry, b.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(t)
@@ -334,7 +334,7 @@ func (w *world) followed(t *testing.T, r *rand.Rand) {
 			steps(t, w.Generate)
 		case 6:
 			for _, id := range ids {
-				if _, err := w.Retry(ctx, id); err != nil && !errors.Is(err, ErrState) {
+				if _, err := w.Say(ctx, VerbRetry, id, nil); err != nil && !errors.Is(err, ErrState) {
 					t.Fatal(err)
 				}
 			}
@@ -396,7 +396,7 @@ func (w *world) finishAll(t tb, f *fleet, ids []int64) {
 				continue
 			}
 			left++
-			if _, err := w.Retry(context.Background(), id); err != nil && !errors.Is(err, ErrState) {
+			if _, err := w.Say(context.Background(), VerbRetry, id, nil); err != nil && !errors.Is(err, ErrState) {
 				t.Fatal(err)
 			}
 		}

@@ -133,7 +133,7 @@ func (c *coverage) step(t *rapid.T) {
 		if c.plain {
 			with.MemoryMB = &memory
 		}
-		if _, err := c.RetryWith(context.Background(), c.task, with); err != nil && !errors.Is(err, ErrState) {
+		if _, err := c.Say(context.Background(), VerbRetry, c.task, with); err != nil && !errors.Is(err, ErrState) {
 			t.Fatal(err)
 		}
 	}
@@ -148,7 +148,7 @@ func (c *coverage) say2(t *rapid.T, verb Verb) {
 
 // killed kills the task, and sees that it ends without another job.
 func (c *coverage) killed(t *rapid.T) {
-	if _, err := c.Kill(context.Background(), c.task); errors.Is(err, ErrState) {
+	if _, err := c.Say(context.Background(), VerbKill, c.task, nil); errors.Is(err, ErrState) {
 		return
 	} else if err != nil {
 		t.Fatal(err)

@@ -12,16 +12,6 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
-// DeadlineState is a task's deadline, and when it will be over at the rate at which its jobs end.
-type DeadlineState struct {
-	At       time.Time  `json:"at" doc:"When all of it should be over."`
-	ETA      *time.Time `json:"eta,omitempty" doc:"When it will be; absent while nothing of it has ended, and when it is over."`
-	LateRisk string     `json:"late_risk" enum:"unknown,low,high,late,met,missed" doc:"low, high: eta before or after the deadline. late: that has passed. In the end met or missed."`
-	PerHour  float64    `json:"jobs_per_hour" doc:"Jobs of it that end an hour, lately."`
-	Boost    int        `json:"boost,omitempty" doc:"Priority that it gains, once, when the risk is high."`
-	Boosted  int        `json:"boosted,omitempty" doc:"Priority that it has gained so."`
-}
-
 // How Forecast works: it looks at a task every half minute, at so many in one transaction, and forgets a rate within an hour.
 const (
 	forecastEvery   = 30 * time.Second

@@ -46,7 +46,7 @@ func TestWithDispatcher(t *testing.T) {
 		}
 	}
 	until(killed, func(task Task) bool { return task.Jobs.Finished > 0 })
-	if _, err := w.Kill(ctx, killed); err != nil {
+	if _, err := w.Say(ctx, VerbKill, killed, nil); err != nil {
 		t.Error(err)
 	}
 	for _, id := range append(ids, killed) {

@@ -7,8 +7,6 @@ import (
 
 // Sentinels of the package; api/problem maps each to a status.
 var (
-	// ErrNoTask: no task has that id. (404)
-	ErrNoTask = errors.New("no such task")
 	// ErrUntagged: no rule gives the task a share, and the site refuses such tasks. (422)
 	ErrUntagged = errors.New("no share for this task")
 	// ErrNoSite: no site file was ever applied, so there is no share that a task could have. (409)

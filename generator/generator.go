@@ -49,6 +49,7 @@ type Generator struct {
 	metrics metrics
 	outlook outlook
 	coming  coming.Teller
+	tasks   *Reader
 }
 
 type metrics struct {
@@ -79,7 +80,7 @@ func New(cfg Config) *Generator {
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	return &Generator{cfg: cfg, hints: make(chan struct{}, 1), outlook: outlook{soon: soonDone}, metrics: metrics{
+	return &Generator{cfg: cfg, tasks: NewReader(cfg.Pool, cfg.Site), hints: make(chan struct{}, 1), outlook: outlook{soon: soonDone}, metrics: metrics{
 		submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
 		generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
 		moves:     counter("divvy_task_moves_settled_total", "Tasks settled by this daemon after counts of their jobs had changed."),

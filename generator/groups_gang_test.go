@@ -55,7 +55,7 @@ func TestGangIsMadeInBatches(t *testing.T) {
 	}
 	w.awaitClaims(t, d, "")
 	steps(t, w.Settle)
-	if c, err := w.Retry(ctx, id); err != nil || c.Again != 3 {
+	if c, err := w.Say(ctx, VerbRetry, id, nil); err != nil || c.Again != 3 {
 		t.Fatalf("%+v %v", c, err)
 	}
 	if n, err := w.Generate(ctx); n != 2 || err != nil {

@@ -45,7 +45,7 @@ func TestRetryOfGroups(t *testing.T) {
 	}
 	w.awaitClaims(t, d, "")
 	steps(t, w.Settle)
-	if c, err := w.Retry(context.Background(), id); err != nil || c.Again != 2 {
+	if c, err := w.Say(context.Background(), VerbRetry, id, nil); err != nil || c.Again != 2 {
 		t.Fatalf("%+v %v", c, err)
 	}
 	if n := steps(t, w.Generate); n != 2 {
@@ -74,11 +74,11 @@ func TestPauseOfGroups(t *testing.T) {
 	id := w.submit(t, managed(twoGPUs)).ID
 	steps(t, w.Generate)
 	running := w.pullNamed(t, d, 1, atNode("n1", 1))
-	if c, err := w.Pause(ctx, id); err != nil || c.Ready != 3 {
+	if c, err := w.Say(ctx, VerbPause, id, nil); err != nil || c.Ready != 3 {
 		t.Fatalf("%+v %v", c, err)
 	}
 	nothingAt(t, d, atNode("n1", 4))
-	if c, err := w.Resume(ctx, id); err != nil || c.Ready != 3 {
+	if c, err := w.Say(ctx, VerbResume, id, nil); err != nil || c.Ready != 3 {
 		t.Fatalf("%+v %v", c, err)
 	}
 	for name, l := range w.pullNamed(t, d, 1, atNode("n1", 1)) {

@@ -63,7 +63,7 @@ func TestPiecesAreSplit(t *testing.T) {
 	if got.State != "finished" || got.Pieces != 10 || got.Jobs.Finished != 2 || got.Jobs.Failed != 8 {
 		t.Fatalf("%+v", got)
 	}
-	if c, err := w.Retry(context.Background(), task.ID); err != nil || c.Again != 8 {
+	if c, err := w.Say(context.Background(), VerbRetry, task.ID, nil); err != nil || c.Again != 8 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	for range 8 {
@@ -139,7 +139,7 @@ func TestWhatIsSplit(t *testing.T) {
 		if left := one[int](t, w.db, "SELECT count(*) FROM splittings"); left != 0 {
 			t.Errorf("%s: %d jobs wait on", name, left)
 		}
-		if _, err := w.Kill(ctx, task.ID); err != nil && c.verb == "" {
+		if _, err := w.Say(ctx, VerbKill, task.ID, nil); err != nil && c.verb == "" {
 			t.Error(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestSplitOfWhatHadCounted(t *testing.T) {
 	f.end(t, "failed", 1)
 	steps(t, w.Settle) // before Chain sees that it is over
 	attempts := 3
-	if _, err := w.RetryWith(context.Background(), a.ID, &spec.Changes{MaxAttempts: &attempts}); err != nil {
+	if _, err := w.Say(context.Background(), VerbRetry, a.ID, &spec.Changes{MaxAttempts: &attempts}); err != nil {
 		t.Fatal(err)
 	}
 	w.fold(t)

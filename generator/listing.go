@@ -50,7 +50,7 @@ type listedIDs struct {
 
 // List gives a page of tasks: by id of all that there are, though a page may be short where few are selected; in another
 // order of the newest 5,000. It takes two short reads whatever is selected. Error: ErrInvalid.
-func (g *Generator) List(ctx context.Context, l Listing) (Listed, error) {
+func (rd *Reader) List(ctx context.Context, l Listing) (Listed, error) {
 	limit := min(max(l.Limit, 1), 1000)
 	if l.Limit == 0 {
 		limit = 100
@@ -72,7 +72,7 @@ func (g *Generator) List(ctx context.Context, l Listing) (Listed, error) {
 	case l.Live:
 		sql = query["list_live"]
 	}
-	rows, err := g.cfg.Pool.Query(ctx, sql, args)
+	rows, err := rd.pool.Query(ctx, sql, args)
 	if err != nil {
 		return Listed{}, fmt.Errorf("list tasks: %w", err)
 	}
@@ -81,7 +81,7 @@ func (g *Generator) List(ctx context.Context, l Listing) (Listed, error) {
 		return Listed{}, fmt.Errorf("list tasks: %w", err)
 	}
 	out := l.page(&ids, limit)
-	out.Tasks, err = g.listed(ctx, query["list_rows"], pgx.StrictNamedArgs{"ids": append([]int64{}, ids.IDs...)})
+	out.Tasks, err = rd.listed(ctx, query["list_rows"], pgx.StrictNamedArgs{"ids": append([]int64{}, ids.IDs...)})
 	return out, err
 }
 

@@ -23,7 +23,7 @@ func TestListing(t *testing.T) {
 	}
 	a, b := submit("reco-a", "ann", "user", 3), submit("reco-b", "ann", "managed", 1)
 	c, d := submit("ana_c", "bob", "user", 2), submit("anaXd", "bob", "user", 2)
-	if _, err := w.Kill(ctx, a); err != nil {
+	if _, err := w.Say(ctx, VerbKill, a, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range []struct {

@@ -10,16 +10,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// MoveShare gives the tasks of one share that are not over to another, as part of applying a site file. It has to
-// come before intake.MoveShare: from here on no generator makes jobs for the old share, and those that were
-// at it have committed theirs.
-func MoveShare(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
-	if _, err := tx.Exec(ctx, query["move_share"], pgx.StrictNamedArgs{"from": int32(from), "to": int32(to), "task": int64(0)}); err != nil {
-		return fmt.Errorf("move tasks: %w", err)
-	}
-	return nil
-}
-
 // liveShare is the work of one share.
 type liveShare struct {
 	ShareID shares.ShareID

@@ -47,6 +47,7 @@ queues:
 // settles or asks; or a dispatcher leads, see dispatch.
 type world struct {
 	*Generator
+	*Reader
 	db    *pgxpool.Pool
 	store *site.Store
 	stock []dispatcher.Stock
@@ -107,7 +108,7 @@ FROM made_jobs m JOIN over_ranges o ON m.id BETWEEN o.low AND o.high;`
 
 // generateBy has the world's generator made anew. However busy the machine is, it looks anew each time.
 func (w *world) generateBy(cfg Config) {
-	w.Generator = New(cfg)
+	w.Generator, w.Reader = New(cfg), NewReader(cfg.Pool, cfg.Site)
 	w.outlook.soon = time.Hour
 }
 

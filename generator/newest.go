@@ -19,7 +19,7 @@ type newestIDs struct {
 // newest lists tasks that are not over, then the others, each half the newest first. Of few that are wanted among many a page
 // may be short, or empty, and have a next: no more than some thousand tasks of each half are looked at for it. A cursor is the
 // id that the next page is below of; where it is among those that are over it is negative.
-func (g *Generator) newest(ctx context.Context, f Filter, limit int) (tasks []Task, next int64, err error) {
+func (rd *Reader) newest(ctx context.Context, f Filter, limit int) (tasks []Task, next int64, err error) {
 	live, over := int64(math.MaxInt64), int64(math.MaxInt64)
 	switch {
 	case f.After > 0:
@@ -37,7 +37,7 @@ func (g *Generator) newest(ctx context.Context, f Filter, limit int) (tasks []Ta
 	if f.User != "" {
 		sql, args["user"] = query["newest_of"], f.User
 	}
-	rows, err := g.cfg.Pool.Query(ctx, sql, args)
+	rows, err := rd.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("newest tasks: %w", err)
 	}
@@ -46,8 +46,8 @@ func (g *Generator) newest(ctx context.Context, f Filter, limit int) (tasks []Ta
 		return nil, 0, fmt.Errorf("newest tasks: %w", err)
 	}
 	ids, next := found.page(limit)
-	if tasks, err = g.listed(ctx, query["list_rows"], pgx.StrictNamedArgs{"ids": append([]int64{}, ids...)}); err == nil && len(tasks) == 0 && next == 0 {
-		err = g.knownShare(ctx, f.Share)
+	if tasks, err = rd.listed(ctx, query["list_rows"], pgx.StrictNamedArgs{"ids": append([]int64{}, ids...)}); err == nil && len(tasks) == 0 && next == 0 {
+		err = rd.knownShare(ctx, f.Share)
 	}
 	return append([]Task{}, tasks...), next, err
 }

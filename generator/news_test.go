@@ -36,12 +36,12 @@ func TestChangesAreTold(t *testing.T) {
 	first := w.submit(t, managed(nil))
 	second := w.submit(t, needing(nil, spec.Need{Task: first.ID}))
 	told("a task")
-	if _, err := w.Pause(t.Context(), first.ID); err != nil {
+	if _, err := w.Say(t.Context(), VerbPause, first.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	told("a verb")
 	quiet("while a task waits for another")
-	if _, err := w.Kill(t.Context(), first.ID); err != nil {
+	if _, err := w.Say(t.Context(), VerbKill, first.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	told("the end of a task")

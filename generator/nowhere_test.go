@@ -50,7 +50,7 @@ func TestCannotRun(t *testing.T) {
 	if got := w.task(t, task.ID); got.CannotRun != "" {
 		t.Errorf("a pilot has one of its jobs: %q", got.CannotRun)
 	}
-	if _, err := w.Kill(t.Context(), task.ID); err != nil {
+	if _, err := w.Say(t.Context(), VerbKill, task.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.task(t, task.ID); got.CannotRun != "" {

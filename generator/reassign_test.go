@@ -47,7 +47,7 @@ func TestReassign(t *testing.T) {
 	}
 	steps(t, w.Settle)
 	over := w.submit(t, managed(func(s *spec.Spec) { s.Share = "Test" })).ID
-	if _, err := w.Kill(context.Background(), over); err != nil {
+	if _, err := w.Say(context.Background(), VerbKill, over, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := w.reassign(t, "Prod/Rep", false, running, over, 999, running)
@@ -112,7 +112,7 @@ func TestReassignIdleTasks(t *testing.T) {
 	held := w.submit(t, managed(func(s *spec.Spec) { s.Label = "odd" })).ID
 	paused := w.submit(t, managed(nil)).ID
 	w.all(t)
-	if _, err := w.Pause(context.Background(), paused); err != nil {
+	if _, err := w.Say(context.Background(), VerbPause, paused, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.fold(t)
@@ -124,7 +124,7 @@ func TestReassignIdleTasks(t *testing.T) {
 	if a, b := w.task(t, held), w.task(t, paused); a.State != "ready" || b.State != "paused" {
 		t.Errorf("states %s, %s", a.State, b.State)
 	}
-	if _, err := w.Resume(context.Background(), paused); err != nil {
+	if _, err := w.Say(context.Background(), VerbResume, paused, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.all(t)

@@ -32,7 +32,7 @@ const (
 )
 
 // Recent lists tasks with their Specs, the newest first.
-func (g *Generator) Recent(ctx context.Context, r Recent) ([]Task, error) {
+func (rd *Reader) Recent(ctx context.Context, r Recent) ([]Task, error) {
 	limit := min(max(r.Limit, 1), mostRecent)
 	if r.Limit == 0 {
 		limit = someRecent
@@ -48,19 +48,19 @@ func (g *Generator) Recent(ctx context.Context, r Recent) ([]Task, error) {
 		sql, more = query["recent_of"], pgx.StrictNamedArgs{"user": r.User}
 	}
 	maps.Copy(args, more)
-	return g.listed(ctx, sql, args)
+	return rd.listed(ctx, sql, args)
 }
 
 // TasksByID returns the tasks that there are among ids, with their Specs, the newest first.
-func (g *Generator) TasksByID(ctx context.Context, ids []int64) ([]Task, error) {
+func (rd *Reader) TasksByID(ctx context.Context, ids []int64) ([]Task, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return g.listed(ctx, query["tasks_by_id"], pgx.StrictNamedArgs{"ids": ids})
+	return rd.listed(ctx, query["tasks_by_id"], pgx.StrictNamedArgs{"ids": ids})
 }
 
-func (g *Generator) listed(ctx context.Context, sql string, args pgx.StrictNamedArgs) ([]Task, error) {
-	rows, err := g.cfg.Pool.Query(ctx, sql, args)
+func (rd *Reader) listed(ctx context.Context, sql string, args pgx.StrictNamedArgs) ([]Task, error) {
+	rows, err := rd.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}
@@ -68,15 +68,15 @@ func (g *Generator) listed(ctx context.Context, sql string, args pgx.StrictNamed
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}
-	return g.tasksOf(ctx, all), nil
+	return rd.tasksOf(ctx, all), nil
 }
 
 // tasksOf are the tasks of rows.
-func (g *Generator) tasksOf(ctx context.Context, rows []taskRow) []Task {
+func (rd *Reader) tasksOf(ctx context.Context, rows []taskRow) []Task {
 	tasks, specs := make([]Task, len(rows)), make([]*spec.Spec, len(rows))
 	for i, r := range rows {
 		tasks[i], specs[i] = r.task(), cmp.Or(r.Asks, r.Spec)
 	}
-	g.sayCannotRun(ctx, tasks, specs)
+	rd.sayCannotRun(ctx, tasks, specs)
 	return tasks
 }

@@ -29,7 +29,7 @@ func TestRecent(t *testing.T) {
 	a := submit("a", "ann", "user", `{"panda": {"reqID": 77}}`)
 	b := submit("b", "ann", "managed", `{"panda": {}}`)
 	c := submit("c", "bob", "user", "")
-	if _, err := w.Kill(ctx, a); err != nil {
+	if _, err := w.Say(ctx, VerbKill, a, nil); err != nil {
 		t.Fatal(err)
 	}
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -90,10 +90,10 @@ func TestReject(t *testing.T) {
 	if noted := one[string](t, w.db, `SELECT string_agg(who || ': ' || what || ' ' || object || ' ' || after, '; ') FROM audit`); noted != fmt.Sprintf("ann: task.submit %d n of u", got.ID) {
 		t.Errorf("the audit has %q", noted)
 	}
-	if _, err := w.Retry(ctx, got.ID); !errors.Is(err, ErrState) {
+	if _, err := w.Say(ctx, VerbRetry, got.ID, nil); !errors.Is(err, ErrState) {
 		t.Errorf("retry: %v", err)
 	}
-	if c, err := w.Kill(ctx, got.ID); err != nil || c.After != "aborted" {
+	if c, err := w.Say(ctx, VerbKill, got.ID, nil); err != nil || c.After != "aborted" {
 		t.Errorf("kill: %+v, %v", c, err)
 	}
 	if _, err := w.Prioritise(ctx, got.ID, 5); !errors.Is(err, ErrState) {

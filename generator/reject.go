@@ -46,5 +46,5 @@ func (g *Generator) Reject(ctx context.Context, r Rejected) (Task, error) {
 	if err != nil {
 		return Task{}, fmt.Errorf("reject: %w", err)
 	}
-	return g.Task(ctx, id)
+	return g.tasks.Task(ctx, id)
 }

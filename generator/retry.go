@@ -12,12 +12,6 @@ import (
 	"github.com/divvyhq/divvy/internal/site"
 )
 
-// RetryWith is Retry with changes: the jobs that try again, and pieces that never were jobs, are made with them. The task
-// shows them in its Spec from then on. Errors: those of Retry, and ErrInvalid.
-func (g *Generator) RetryWith(ctx context.Context, id int64, with *spec.Changes) (Change, error) {
-	return g.sayWith(ctx, VerbRetry, id, with)
-}
-
 type retryRequest struct {
 	task   lockedTask
 	site   *site.Site

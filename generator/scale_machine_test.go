@@ -51,8 +51,8 @@ func TestScaleMachine(t *testing.T) {
 				}
 			}
 		}
-		verb := func(do func(context.Context, int64) (Change, error)) func(*rapid.T) {
-			return say(func(id int64) error { _, err := do(ctx, id); return err })
+		verb := func(verb Verb) func(*rapid.T) {
+			return say(func(id int64) error { _, err := w.Say(ctx, verb, id, nil); return err })
 		}
 		step := func(step func(context.Context) (int, error)) func(*rapid.T) {
 			return func(r *rapid.T) {
@@ -70,7 +70,7 @@ func TestScaleMachine(t *testing.T) {
 			"end": func(r *rapid.T) {
 				f.end(r, rapid.SampledFrom([]string{"finished", "failed", "failed"}).Draw(r, "outcome"), rapid.IntRange(1, 12).Draw(r, "n"))
 			},
-			"retry": verb(w.Retry), "pause": verb(w.Pause), "resume": verb(w.Resume),
+			"retry": verb(VerbRetry), "pause": verb(VerbPause), "resume": verb(VerbResume),
 			"": func(r *rapid.T) { w.namesAreUnique(r) },
 		})
 		steps(r, w.Settle)
@@ -78,7 +78,7 @@ func TestScaleMachine(t *testing.T) {
 		w.drain(r, f, ids)
 		for _, id := range ids {
 			for range 3 { // what had failed
-				if _, err := w.Retry(ctx, id); errors.Is(err, ErrState) {
+				if _, err := w.Say(ctx, VerbRetry, id, nil); errors.Is(err, ErrState) {
 					break
 				} else if err != nil {
 					r.Fatal(err)

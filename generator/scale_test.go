@@ -229,7 +229,7 @@ func TestScaleAndRetry(t *testing.T) {
 	if _, err := w.Scale(ctx, id, spec.Scaling{Group: "g", Replicas: 1}); !errors.Is(err, ErrState) {
 		t.Fatal(err)
 	}
-	if c, err := w.Retry(ctx, id); err != nil || c.Again != 18 {
+	if c, err := w.Say(ctx, VerbRetry, id, nil); err != nil || c.Again != 18 {
 		t.Fatalf("%+v %v", c, err)
 	}
 	if got := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 1}); got.Removed != 12 || got.Leased != 0 || got.Draining != 2 {
@@ -252,7 +252,7 @@ func TestScaleAndRetry(t *testing.T) {
 	if got := w.task(t, id); got.State != "finished" {
 		t.Errorf("%+v", got)
 	}
-	if c, err := w.Retry(ctx, id); err != nil || c.Again != 1 {
+	if c, err := w.Say(ctx, VerbRetry, id, nil); err != nil || c.Again != 1 {
 		t.Errorf("%+v %v", c, err)
 	}
 	steps(t, w.Generate)
@@ -282,7 +282,7 @@ func TestScaleAwayOfWhatFailedTwice(t *testing.T) {
 		}
 	}
 	again := func(n int64) {
-		if c, err := w.Retry(ctx, id); err != nil || c.Again != n {
+		if c, err := w.Say(ctx, VerbRetry, id, nil); err != nil || c.Again != n {
 			t.Fatalf("%+v %v", c, err)
 		}
 	}

@@ -17,16 +17,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Scouted is what the scouts of a task measured. Zero fields were not: nothing is resized by them.
-type Scouted struct {
-	Finished       int           `json:"finished" doc:"Scouts that finished, and were measured."`
-	CPUPerEvent    float64       `json:"cpu_s_per_event,omitempty" doc:"CPU seconds of an event, of a core of power 1; the 95th percentile. With split no less than its walltime comes to at the efficiency stated, so that jobs which wait for their data are not made too long. An input that does not say its events has one, and a job without either."`
-	OutputPerEvent float64       `json:"output_mb_per_event,omitempty" doc:"MB, the 95th percentile; of outputs that say their size."`
-	MemoryMB       int64         `json:"memory_mb,omitempty" doc:"The 75th percentile."`
-	Walltime       spec.Walltime `json:"walltime,omitempty" doc:"The 75th percentile."`
-	Longest        spec.Walltime `json:"longest,omitempty" doc:"Walltime of the longest one."`
-}
-
 // What a task is resized to, above what was measured.
 const (
 	memoryMargin   = 1.1

@@ -127,7 +127,7 @@ func TestScoutFails(t *testing.T) {
 	if got := w.settled(t, task.ID); got.State != "exhausted" || steps(t, w.Generate) != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if c, err := w.Avalanche(context.Background(), task.ID); err != nil || c.After != "running" {
+	if c, err := w.Say(context.Background(), VerbAvalanche, task.ID, nil); err != nil || c.After != "running" {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if n := steps(t, w.Generate); n != 3 {
@@ -138,7 +138,7 @@ func TestScoutFails(t *testing.T) {
 	if got := w.settled(t, task.ID); got.State != "finished" || got.Jobs.Finished != 4 || got.Reason != "" {
 		t.Errorf("%+v", got)
 	}
-	if _, err := w.Retry(context.Background(), task.ID); err != nil {
+	if _, err := w.Say(context.Background(), VerbRetry, task.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	steps(t, w.Generate)

@@ -87,8 +87,8 @@ func TestRepeatedVerbsWaitForTheStandby(t *testing.T) {
 		say  func(context.Context) error
 	}{
 		{"priority", func(ctx context.Context) error { _, err := w.Prioritise(ctx, task, 7); return err }},
-		{"pause", func(ctx context.Context) error { _, err := w.Pause(ctx, task); return err }},
-		{"finish", func(ctx context.Context) error { _, err := w.Finish(ctx, task); return err }},
+		{"pause", func(ctx context.Context) error { _, err := w.Say(ctx, VerbPause, task, nil); return err }},
+		{"finish", func(ctx context.Context) error { _, err := w.Say(ctx, VerbFinish, task, nil); return err }},
 	} {
 		for n := range 2 {
 			l.BreakOff(fmt.Sprintf("%s, time %d", verb.name, n+1), verb.say)

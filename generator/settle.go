@@ -112,10 +112,6 @@ func (g *Generator) report(v verdict) {
 	}
 }
 
-// states are those of a task: of the CHECK constraint, in doc.go's order.
-var states = []string{"submitting", "waiting", "ready", "scouting", "running", "paused", "throttled", "exhausted", "finishing", "done",
-	"finished", "failed", "aborting", "aborted"}
-
 // final states never change, but that finished and failed tasks may be tried again.
 func final(state string) bool {
 	switch state {

@@ -53,7 +53,7 @@ func TestLifeOfATask(t *testing.T) {
 	}
 	// The failed piece is tried again, and fails, and again.
 	for round, outcome := range []string{"failed", "finished"} {
-		c, err := w.Retry(context.Background(), task.ID)
+		c, err := w.Say(context.Background(), VerbRetry, task.ID, nil)
 		if err != nil || c.Again != 1 || c.After != "running" {
 			t.Fatalf("retry: %+v, %v", c, err)
 		}
@@ -71,7 +71,7 @@ func TestLifeOfATask(t *testing.T) {
 	if chain != 1 {
 		t.Errorf("%d chains of three attempts at one piece", chain)
 	}
-	if _, err := w.Retry(context.Background(), task.ID); !errors.Is(err, ErrState) {
+	if _, err := w.Say(context.Background(), VerbRetry, task.ID, nil); !errors.Is(err, ErrState) {
 		t.Errorf("retry of a task that is done: %v", err)
 	}
 }
@@ -213,12 +213,12 @@ func TestCountsEqualRecount(t *testing.T) {
 		w.reset(r)
 		f := &fleet{db: w}
 		var ids []int64
-		verb := func(say func(context.Context, int64) (Change, error)) func(*rapid.T) {
+		verb := func(verb Verb) func(*rapid.T) {
 			return func(r *rapid.T) {
 				if len(ids) == 0 {
 					r.Skip()
 				}
-				if _, err := say(ctx, rapid.SampledFrom(ids).Draw(r, "task")); err != nil && !errors.Is(err, ErrState) {
+				if _, err := w.Say(ctx, verb, rapid.SampledFrom(ids).Draw(r, "task"), nil); err != nil && !errors.Is(err, ErrState) {
 					r.Fatal(err)
 				}
 			}
@@ -245,7 +245,7 @@ func TestCountsEqualRecount(t *testing.T) {
 				f.end(r, rapid.SampledFrom([]string{"finished", "failed", "failed"}).Draw(r, "outcome"), rapid.IntRange(1, 12).Draw(r, "n"))
 			},
 			"generate": step(w.Generate), "settle": step(w.Settle), "sweep": step(w.Sweep),
-			"kill": verb(w.Kill), "pause": verb(w.Pause), "resume": verb(w.Resume), "retry": verb(w.Retry), "finish": verb(w.Finish),
+			"kill": verb(VerbKill), "pause": verb(VerbPause), "resume": verb(VerbResume), "retry": verb(VerbRetry), "finish": verb(VerbFinish),
 		})
 		steps(r, w.Settle)
 		w.recount(r)
@@ -260,7 +260,7 @@ func (w *world) drain(t tb, f *fleet, ids []int64) {
 	for {
 		for _, id := range ids {
 			if w.task(t, id).State == "paused" {
-				if _, err := w.Resume(context.Background(), id); err != nil {
+				if _, err := w.Say(context.Background(), VerbResume, id, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

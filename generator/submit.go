@@ -51,7 +51,7 @@ func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (Task, error)
 		}
 		g.metrics.submitted.Inc()
 		g.hint()
-		return g.Task(ctx, id)
+		return g.tasks.Task(ctx, id)
 	}
 }
 
@@ -111,7 +111,7 @@ func (g *Generator) found(ctx context.Context, id int64, err error) (Task, error
 	if err != nil {
 		return Task{}, fmt.Errorf("submit: %w", err)
 	}
-	return g.Task(ctx, id)
+	return g.tasks.Task(ctx, id)
 }
 
 func (g *Generator) submit(ctx context.Context, req SubmitRequest) (id int64, err error) {
@@ -234,5 +234,5 @@ func (g *Generator) Commit(ctx context.Context, id int64) (Task, error) {
 		return Task{}, fmt.Errorf("commit: %w", err)
 	}
 	g.hint()
-	return g.Task(ctx, id)
+	return g.tasks.Task(ctx, id)
 }

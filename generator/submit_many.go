@@ -146,7 +146,7 @@ func insertRun(ctx context.Context, tx pgx.Tx, ready []newTask, run []int) (ids 
 
 // read puts the tasks beside their requests.
 func (g *Generator) read(ctx context.Context, out []Submitted, ids []int64) error {
-	tasks, err := g.TasksByID(ctx, ids)
+	tasks, err := g.tasks.TasksByID(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func prepare(st *site.Site, req SubmitRequest) (n newTask, err error) {
 		return n, err
 	}
 	if req.Strict {
-		if reason := cannotRun(&n.spec, st.Version(), n.tag.path(st)); reason != "" {
+		if reason := n.spec.Nowhere(st.Version(), n.tag.path(st)); reason != "" {
 			return n, spec.Invalid("requirements", reason, "submit it without strict, and it waits for a queue that can")
 		}
 	}

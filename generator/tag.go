@@ -15,13 +15,6 @@ import (
 	"github.com/divvyhq/divvy/shares/tagging"
 )
 
-// TaggedBy says how a task got its share.
-type TaggedBy struct {
-	Verdict string `json:"verdict" enum:"explicit,matched,default,hold" doc:"explicit: the task names its share."`
-	Rule    *int   `json:"rule,omitempty" doc:"Index of the rule that won."`
-	Later   []int  `json:"later,omitempty" doc:"Rules behind it that match too."`
-}
-
 // explicit is the verdict on a task that names its share.
 const explicit = "explicit"
 
@@ -183,28 +176,6 @@ func pathOf(st *site.Site, id shares.ShareID) string {
 		return st.Tree.Nodes[i].Path
 	}
 	return ""
-}
-
-// knownShare refuses the name of a share, which chose no task, where the site has none of that name either: it is misspelt.
-func (g *Generator) knownShare(ctx context.Context, path string) error {
-	if path == "" {
-		return nil
-	}
-	st, err := g.cfg.Site(ctx)
-	if errors.Is(err, ErrNoSite) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("site: %w", err)
-	}
-	if _, ok := st.Tree.ByPath(path); ok {
-		return nil
-	}
-	var paths []string
-	for _, n := range st.Tree.Nodes[1:] { // the root has no name
-		paths = append(paths, n.Path)
-	}
-	return spec.Invalid("share", fmt.Sprintf("there is no share %q", path), strict.DidYouMean(path, paths))
 }
 
 // reshare gives a task that is about to be tried again another share when its old one is no leaf any more.

@@ -130,8 +130,8 @@ func (r taskRow) task() Task {
 }
 
 // Task returns one task with its Spec. Error: ErrNoTask.
-func (g *Generator) Task(ctx context.Context, id int64) (Task, error) {
-	rows, err := g.cfg.Pool.Query(ctx, query["task"], pgx.StrictNamedArgs{"task": id})
+func (rd *Reader) Task(ctx context.Context, id int64) (Task, error) {
+	rows, err := rd.pool.Query(ctx, query["task"], pgx.StrictNamedArgs{"task": id})
 	if err != nil {
 		return Task{}, fmt.Errorf("task: %w", err)
 	}
@@ -144,21 +144,21 @@ func (g *Generator) Task(ctx context.Context, id int64) (Task, error) {
 	}
 	t := row.task()
 	one := []Task{t}
-	g.sayCannotRun(ctx, one, []*spec.Spec{t.Spec})
+	rd.sayCannotRun(ctx, one, []*spec.Spec{t.Spec})
 	return one[0], nil
 }
 
 // Tasks lists tasks by rising id, or the Newest first. next is the After of the next page, 0 when this is the last one.
-func (g *Generator) Tasks(ctx context.Context, f Filter) (tasks []Task, next int64, err error) {
+func (rd *Reader) Tasks(ctx context.Context, f Filter) (tasks []Task, next int64, err error) {
 	limit := f.Limit
 	if limit == 0 {
 		limit = 100
 	}
 	limit = min(max(limit, 1), 1000)
 	if f.Newest {
-		return g.newest(ctx, f, limit)
+		return rd.newest(ctx, f, limit)
 	}
-	rows, err := g.cfg.Pool.Query(ctx, query["tasks"], pgx.StrictNamedArgs{"user": f.User, "states": append([]string{}, f.State...), "share": f.Share,
+	rows, err := rd.pool.Query(ctx, query["tasks"], pgx.StrictNamedArgs{"user": f.User, "states": append([]string{}, f.State...), "share": f.Share,
 		"label": f.Label, "after": f.After, "limit": limit + 1})
 	if err != nil {
 		return nil, 0, fmt.Errorf("tasks: %w", err)
@@ -170,8 +170,8 @@ func (g *Generator) Tasks(ctx context.Context, f Filter) (tasks []Task, next int
 	if len(all) > limit {
 		all, next = all[:limit], all[limit-1].ID
 	}
-	if tasks = g.tasksOf(ctx, all); len(tasks) == 0 {
-		err = g.knownShare(ctx, f.Share)
+	if tasks = rd.tasksOf(ctx, all); len(tasks) == 0 {
+		err = rd.knownShare(ctx, f.Share)
 	}
 	return tasks, next, err
 }

@@ -69,11 +69,11 @@ func TestTasksWaitForALimit(t *testing.T) {
 	f.lease(t, 20)
 	steps(t, w.Settle)
 	// A paused task makes room, and has to wait for its own turn again; jobs that were held come back with it.
-	if _, err := w.Pause(ctx, b.ID); err != nil {
+	if _, err := w.Say(ctx, VerbPause, b.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.throttled(t)
-	if ch, err := w.Resume(ctx, b.ID); err != nil || ch.After != "throttled" {
+	if ch, err := w.Say(ctx, VerbResume, b.ID, nil); err != nil || ch.After != "throttled" {
 		t.Fatalf("resume: %+v, %v", ch, err)
 	}
 	w.throttled(t)
@@ -81,17 +81,17 @@ func TestTasksWaitForALimit(t *testing.T) {
 		t.Fatalf("resumed: %s", got)
 	}
 	// One that waits for its turn is paused too, or it would be let in while all others of its user are.
-	if ch, err := w.Pause(ctx, b.ID); err != nil || ch.After != "paused" || w.task(t, b.ID).Reason != "" {
+	if ch, err := w.Say(ctx, VerbPause, b.ID, nil); err != nil || ch.After != "paused" || w.task(t, b.ID).Reason != "" {
 		t.Fatalf("paused: %+v, %v, %s", ch, err, w.task(t, b.ID).Reason)
 	}
-	if _, err := w.Kill(ctx, a.ID); err != nil {
+	if _, err := w.Say(ctx, VerbKill, a.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.throttled(t)
 	if got := w.states(t, a, b, c); got != "aborted paused running" {
 		t.Fatalf("after the kill: %s", got)
 	}
-	if ch, err := w.Resume(ctx, b.ID); err != nil || ch.After != "throttled" {
+	if ch, err := w.Say(ctx, VerbResume, b.ID, nil); err != nil || ch.After != "throttled" {
 		t.Fatalf("resume: %+v, %v", ch, err)
 	}
 	w.throttled(t)
@@ -179,7 +179,7 @@ func TestStreamedAndRetriedTasksWait(t *testing.T) {
 	if got := w.states(t, s, a); got != "ready failed" {
 		t.Fatalf("%s", got)
 	}
-	if ch, err := w.Retry(ctx, a.ID); err != nil || ch.After != "throttled" || ch.Again != 10 {
+	if ch, err := w.Say(ctx, VerbRetry, a.ID, nil); err != nil || ch.After != "throttled" || ch.Again != 10 {
 		t.Fatalf("retry: %+v, %v", ch, err)
 	}
 	w.throttled(t)

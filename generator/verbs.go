@@ -15,13 +15,14 @@ type Verb string
 
 // The verbs.
 const (
-	VerbKill   Verb = "kill"   // end everything now
+	VerbKill   Verb = "kill"   // end everything now: jobs are cancelled, attempts are told to end; aborting until they have
 	VerbPause  Verb = "pause"  // start nothing more; what runs runs on
-	VerbResume Verb = "resume" // undo pause
+	VerbResume Verb = "resume" // undo pause; jobs come back at their old places
 	VerbRetry  Verb = "retry"  // make new jobs for what did not finish
 	VerbFinish Verb = "finish" // soft end: what runs runs to its end, the rest is dropped
-
-	VerbAvalanche Verb = "avalanche" // no more waiting for scouts
+	// VerbAvalanche ends the scouting, whatever the scouts have come to: the rest is made by what those measured that have
+	// finished. A task that a scout has stopped goes on.
+	VerbAvalanche Verb = "avalanche"
 )
 
 // Change is what a verb changed. Jobs are counted as the log was folded when it was said, a second ago or two: the verb is about all
@@ -72,45 +73,10 @@ var refusals = map[Verb]string{
 	VerbAvalanche: "it makes no more jobs, or none yet",
 }
 
-// Kill ends a task: its jobs are cancelled, running attempts are told to end. Aborting until they have.
-func (g *Generator) Kill(ctx context.Context, id int64) (Change, error) {
-	return g.say(ctx, VerbKill, id)
-}
-
-// Pause holds back all that does not run yet.
-func (g *Generator) Pause(ctx context.Context, id int64) (Change, error) {
-	return g.say(ctx, VerbPause, id)
-}
-
-// Resume undoes Pause; jobs come back at their old places.
-func (g *Generator) Resume(ctx context.Context, id int64) (Change, error) {
-	return g.say(ctx, VerbResume, id)
-}
-
-// Retry gives every piece of a finished, failed or aborted task that did not finish a new job.
-func (g *Generator) Retry(ctx context.Context, id int64) (Change, error) {
-	return g.say(ctx, VerbRetry, id)
-}
-
-// Finish ends a task softly: nothing new starts, running jobs run to their end.
-func (g *Generator) Finish(ctx context.Context, id int64) (Change, error) {
-	return g.say(ctx, VerbFinish, id)
-}
-
-// Avalanche ends the scouting of a task, whatever its scouts have come to: the rest is made by what those measured that have
-// finished. A task that a scout has stopped goes on.
-func (g *Generator) Avalanche(ctx context.Context, id int64) (Change, error) {
-	return g.say(ctx, VerbAvalanche, id)
-}
-
-// say does one verb in one transaction. Errors: ErrNoTask, ErrState; for a retry whose share is gone ErrInvalid
-// and ErrUntagged too.
-func (g *Generator) say(ctx context.Context, verb Verb, id int64) (Change, error) {
-	return g.sayWith(ctx, verb, id, nil)
-}
-
-// sayWith does one verb in one transaction; with are the changes of a retry. Errors: those of say.
-func (g *Generator) sayWith(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
+// Say says one verb of the table to a task, in one transaction; with are the changes of a retry, nil for none: the jobs that try
+// again, and pieces that never were jobs, are made with them, and the task shows them in its Spec from then on. Errors: ErrNoTask,
+// ErrState; for a retry whose share is gone ErrInvalid and ErrUntagged too.
+func (g *Generator) Say(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
 	if !plain(verb) {
 		c, err = g.sayAlone(ctx, verb, id, with)
 	} else {

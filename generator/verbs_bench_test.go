@@ -79,9 +79,9 @@ func BenchmarkVerbsOnAMillion(b *testing.B) {
 	phase("generate", nil, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Leased+t.Jobs.Finished == jobs })
 	rest()
 	base = alone()
-	phase("pause", func() error { _, err := s.Pause(ctx, task); return err }, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Leased == 0 })
-	phase("resume", func() error { _, err := s.Resume(ctx, task); return err }, func(t Task) bool { return t.Jobs.Waiting == 0 })
-	phase("kill", func() error { _, err := s.Kill(ctx, task); return err }, func(t Task) bool { return t.State == "aborted" })
+	phase("pause", func() error { _, err := s.Say(ctx, VerbPause, task, nil); return err }, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Leased == 0 })
+	phase("resume", func() error { _, err := s.Say(ctx, VerbResume, task, nil); return err }, func(t Task) bool { return t.Jobs.Waiting == 0 })
+	phase("kill", func() error { _, err := s.Say(ctx, VerbKill, task, nil); return err }, func(t Task) bool { return t.State == "aborted" })
 	b.ReportMetric(0, "ns/op")
 }
 

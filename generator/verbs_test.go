@@ -16,7 +16,7 @@ import (
 var allVerbs = []Verb{VerbKill, VerbPause, VerbResume, VerbRetry, VerbFinish, VerbAvalanche}
 
 func (w *world) say1(verb Verb, id int64) (Change, error) {
-	return w.say(context.Background(), verb, id)
+	return w.Say(context.Background(), verb, id, nil)
 }
 
 // documented reads columns of the table of doc.go.
@@ -110,7 +110,7 @@ func TestKill(t *testing.T) {
 	task := w.submit(t, managed(nil))
 	w.all(t)
 	f.lease(t, 3)
-	c, err := w.Kill(context.Background(), task.ID)
+	c, err := w.Say(context.Background(), VerbKill, task.ID, nil)
 	want := Change{Task: task.ID, Verb: VerbKill, Before: "ready", After: "aborting", Ready: 7, Leased: 3}
 	if d := cmp.Diff(want, c); d != "" || err != nil {
 		t.Errorf("%v: %s", err, d)
@@ -122,7 +122,7 @@ func TestKill(t *testing.T) {
 	if got := w.settled(t, task.ID); got.State != "aborted" || got.Jobs.Cancelled != 10 || got.Reason != "killed" {
 		t.Errorf("%+v", got)
 	}
-	if c, err := w.Retry(context.Background(), task.ID); c.After != "running" || c.Again != 10 || err != nil {
+	if c, err := w.Say(context.Background(), VerbRetry, task.ID, nil); c.After != "running" || c.Again != 10 || err != nil {
 		t.Errorf("tried again: %+v, %v", c, err)
 	}
 	w.all(t)
@@ -132,10 +132,10 @@ func TestKill(t *testing.T) {
 		t.Errorf("when all of it has finished: %+v", got)
 	}
 	before := w.submit(t, managed(streamed))
-	if c, err := w.Kill(context.Background(), before.ID); c.After != "aborted" || err != nil {
+	if c, err := w.Say(context.Background(), VerbKill, before.ID, nil); c.After != "aborted" || err != nil {
 		t.Errorf("before its commit: %+v, %v", c, err)
 	}
-	if _, err := w.Retry(context.Background(), before.ID); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "submit it anew") {
+	if _, err := w.Say(context.Background(), VerbRetry, before.ID, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "submit it anew") {
 		t.Errorf("tried again without its inputs: %v", err)
 	}
 	if _, err := w.Commit(context.Background(), before.ID); !errors.Is(err, ErrState) {
@@ -150,7 +150,7 @@ func TestPauseAndResume(t *testing.T) {
 	task := w.submit(t, managed(nil))
 	w.all(t)
 	f.lease(t, 2)
-	if c, err := w.Pause(ctx, task.ID); err != nil || c.Ready != 8 || c.After != "paused" {
+	if c, err := w.Say(ctx, VerbPause, task.ID, nil); err != nil || c.Ready != 8 || c.After != "paused" {
 		t.Fatalf("pause: %+v, %v", c, err)
 	}
 	f.end(t, "failed", 1) // it comes back, and is held
@@ -161,7 +161,7 @@ func TestPauseAndResume(t *testing.T) {
 	if got := w.settled(t, task.ID); got.Jobs.Waiting != 9 || got.Jobs.Leased != 1 {
 		t.Errorf("paused: %+v", got)
 	}
-	if c, err := w.Resume(ctx, task.ID); err != nil || c.Ready != 9 || c.After != "running" {
+	if c, err := w.Say(ctx, VerbResume, task.ID, nil); err != nil || c.Ready != 9 || c.After != "running" {
 		t.Fatalf("resume: %+v, %v", c, err)
 	}
 	f.end(t, "finished", 1)
@@ -180,7 +180,7 @@ func TestFinishSoftly(t *testing.T) {
 	task := w.submit(t, managed(nil))
 	w.all(t) // 6 of 10 pieces
 	f.lease(t, 2)
-	if c, err := w.Finish(ctx, task.ID); err != nil || c.Ready != 4 || c.Leased != 0 || c.After != "finishing" {
+	if c, err := w.Say(ctx, VerbFinish, task.ID, nil); err != nil || c.Ready != 4 || c.Leased != 0 || c.After != "finishing" {
 		t.Fatalf("finish: %+v, %v", c, err)
 	}
 	w.all(t)
@@ -189,7 +189,7 @@ func TestFinishSoftly(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// A retry takes up everything that did not finish: the cancelled ones and those that never were jobs.
-	if c, err := w.Retry(ctx, task.ID); err != nil || c.Again != 8 {
+	if c, err := w.Say(ctx, VerbRetry, task.ID, nil); err != nil || c.Again != 8 {
 		t.Fatalf("retry: %+v, %v", c, err)
 	}
 	w.drain(t, f, []int64{task.ID})
@@ -223,7 +223,7 @@ func TestVerbsOfManyJobs(t *testing.T) {
 	check(VerbResume, "ready", JobCounts{Total: all, Ready: all})
 	check(VerbPause, "paused", JobCounts{Total: all, Waiting: all})
 	check(VerbKill, "aborted", JobCounts{Total: all, Cancelled: all})
-	if c, err := w.Retry(context.Background(), task.ID); err != nil || c.Again != all {
+	if c, err := w.Say(context.Background(), VerbRetry, task.ID, nil); err != nil || c.Again != all {
 		t.Fatalf("retry: %+v, %v", c, err)
 	}
 	w.all(t)
@@ -243,7 +243,7 @@ func TestRetryWhenTheShareIsGone(t *testing.T) {
 	steps(t, w.Settle)
 	gone := strings.NewReplacer(", {name: Rep, weight: 30}", "", "{name: MC,", "{name: New,", "share: Prod/MC", "share: Test", "share: Prod/Rep", "share: Test")
 	w.apply(t, gone.Replace(siteYAML))
-	if c, err := w.Retry(ctx, task.ID); err != nil || c.Again != 10 {
+	if c, err := w.Say(ctx, VerbRetry, task.ID, nil); err != nil || c.Again != 10 {
 		t.Fatalf("retry: %+v, %v", c, err)
 	}
 	if got := w.task(t, task.ID); got.Share != "Test" {

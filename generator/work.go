@@ -18,8 +18,8 @@ type Work struct {
 }
 
 // Work sums the counts of tasks that are not over, which are at most a second old.
-func (g *Generator) Work(ctx context.Context) ([]Work, error) {
-	rows, err := g.cfg.Pool.Query(ctx, query["work"])
+func (rd *Reader) Work(ctx context.Context) ([]Work, error) {
+	rows, err := rd.pool.Query(ctx, query["work"])
 	if err != nil {
 		return nil, fmt.Errorf("work: %w", err)
 	}

@@ -266,8 +266,8 @@ func TestPilotsLookIntoNothing(t *testing.T) {
 		return strings.TrimSpace(string(body))
 	}
 	free := map[string]bool{"/job/get_status": true}
-	s := newServer(Config{Jobs: (*dispatcher.Dispatcher)(nil), Steering: (*generator.Generator)(nil), Site: (*site.Store)(nil),
-		Work: (*generator.Generator)(nil), Workers: (*harvester.Store)(nil)})
+	s := newServer(Config{Jobs: (*dispatcher.Dispatcher)(nil), Known: (*generator.Reader)(nil), Steering: (*generator.Generator)(nil), Site: (*site.Store)(nil),
+		Work: (*generator.Reader)(nil), Workers: (*harvester.Store)(nil)})
 	n := 0
 	for _, e := range s.calls() {
 		if e.Method == http.MethodPost {

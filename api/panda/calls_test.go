@@ -41,8 +41,8 @@ func (w *world) callerAs(c access.Caller) caller {
 			next.ServeHTTP(rw, r.WithContext(access.With(r.Context(), &c)))
 		})
 	})
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
-		Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Work: w.known, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
+		Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
 	server := httptest.NewServer(routes)
 	w.t.Cleanup(server.Close)
 	return caller{w.t, server.URL + "/api/v1"}

@@ -20,7 +20,7 @@ func (w *world) submitAs(n int64, s spec.Spec) generator.Task {
 		w.t.Fatal(err)
 	}
 	w.until("all jobs are ready", func() bool {
-		got, err := w.generator.Task(context.Background(), task.ID)
+		got, err := w.known.Task(context.Background(), task.ID)
 		return err == nil && got.Jobs.Ready == n
 	})
 	return task
@@ -102,7 +102,7 @@ func TestCrowdWithFilters(t *testing.T) {
 				}
 			}
 			for _, of := range []int64{other.ID, task.ID} { // the next pilots may want such jobs
-				if _, err := w.generator.Kill(t.Context(), of); err != nil {
+				if _, err := w.generator.Say(t.Context(), generator.VerbKill, of, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -87,8 +87,8 @@ func (c caller) envelopeOf(method, path string, said map[string]any, body string
 // that is none. What an argument may not be is said with its name.
 func TestEnvelopes(t *testing.T) {
 	w := newWorld(t)
-	everything := Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
-		Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
+	everything := Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Work: w.known, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
+		Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
 	routes := chi.NewMux()
 	Routes(routes, everything)
 	server := httptest.NewServer(routes)

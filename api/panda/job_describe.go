@@ -52,7 +52,7 @@ func (s jobs) describe(ctx context.Context, ids []int64) (map[int64]description,
 		of[row.Task] = generator.Task{}
 	}
 	for page := range slices.Chunk(slices.Sorted(maps.Keys(of)), tasksPerPage) {
-		tasks, err := s.Steering.TasksByID(ctx, page)
+		tasks, err := s.Known.TasksByID(ctx, page)
 		if err != nil {
 			return nil, err
 		}

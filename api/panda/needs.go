@@ -20,12 +20,12 @@ type Dispatcher interface {
 	KeepLog(ctx context.Context, key, log string) error
 }
 
-// Tasks knows what jobs belong to; *generator.Generator is one.
+// Tasks knows what jobs belong to; *generator.Reader is one.
 type Tasks interface {
 	Task(ctx context.Context, id int64) (generator.Task, error)
 }
 
 var (
 	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
-	_ Tasks      = (*generator.Generator)(nil)
+	_ Tasks      = (*generator.Reader)(nil)
 )

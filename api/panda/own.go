@@ -29,12 +29,12 @@ func forOperators(ctx context.Context, call string) error {
 }
 
 // ownTasks bounds who stands for a user to that user's tasks, as the native API bounds submitters. Every call about tasks goes
-// through it, so that none need think of it.
-type ownTasks struct{ Steering }
+// through it and ownSteering, so that none need think of them.
+type ownTasks struct{ Known }
 
 // Task is that of the generator, if the caller may see it.
 func (o ownTasks) Task(ctx context.Context, id int64) (generator.Task, error) {
-	t, err := o.Steering.Task(ctx, id)
+	t, err := o.Known.Task(ctx, id)
 	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
 		return generator.Task{}, notOf(ctx, "task", id)
 	}
@@ -54,7 +54,7 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 
 // TasksByID finds those that the caller may see.
 func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]generator.Task, error) {
-	tasks, err := o.Steering.TasksByID(ctx, ids)
+	tasks, err := o.Known.TasksByID(ctx, ids)
 	if user := onlyUser(ctx); user != "" {
 		tasks = slices.DeleteFunc(tasks, func(t generator.Task) bool { return t.User != user })
 	}
@@ -66,64 +66,33 @@ func (o ownTasks) Recent(ctx context.Context, r generator.Recent) ([]generator.T
 	if user := onlyUser(ctx); user != "" {
 		r.User = user
 	}
-	return o.Steering.Recent(ctx, r)
+	return o.Known.Recent(ctx, r)
 }
 
-// verb is one on a task that the caller may steer.
-func (o ownTasks) verb(ctx context.Context, id int64, do func(context.Context, int64) (generator.Change, error)) (generator.Change, error) {
-	if err := o.may(ctx, id); err != nil {
+// ownSteering bounds who stands for a user to steering that user's tasks.
+type ownSteering struct {
+	Steering
+	tasks ownTasks
+}
+
+// Say is the generator's, for tasks that the caller may steer.
+func (o ownSteering) Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error) {
+	if err := o.tasks.may(ctx, id); err != nil {
 		return generator.Change{}, err
 	}
-	return do(ctx, id)
-}
-
-// Kill and the verbs below are the generator's, for tasks that the caller may steer.
-func (o ownTasks) Kill(ctx context.Context, id int64) (generator.Change, error) {
-	return o.verb(ctx, id, o.Steering.Kill)
-}
-
-// Pause starts no more jobs of a task.
-func (o ownTasks) Pause(ctx context.Context, id int64) (generator.Change, error) {
-	return o.verb(ctx, id, o.Steering.Pause)
-}
-
-// Resume goes on with a task.
-func (o ownTasks) Resume(ctx context.Context, id int64) (generator.Change, error) {
-	return o.verb(ctx, id, o.Steering.Resume)
-}
-
-// Retry tries again what did not finish.
-func (o ownTasks) Retry(ctx context.Context, id int64) (generator.Change, error) {
-	return o.verb(ctx, id, o.Steering.Retry)
-}
-
-// RetryWith is Retry with other requirements.
-func (o ownTasks) RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error) {
-	return o.verb(ctx, id, func(ctx context.Context, id int64) (generator.Change, error) {
-		return o.Steering.RetryWith(ctx, id, with)
-	})
-}
-
-// Finish makes no more jobs of a task.
-func (o ownTasks) Finish(ctx context.Context, id int64) (generator.Change, error) {
-	return o.verb(ctx, id, o.Steering.Finish)
-}
-
-// Avalanche lets a task off its scouts.
-func (o ownTasks) Avalanche(ctx context.Context, id int64) (generator.Change, error) {
-	return o.verb(ctx, id, o.Steering.Avalanche)
+	return o.Steering.Say(ctx, verb, id, with)
 }
 
 // Prioritise gives a task that the caller may steer another priority.
-func (o ownTasks) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
-	if err := o.may(ctx, id); err != nil {
+func (o ownSteering) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
+	if err := o.tasks.may(ctx, id); err != nil {
 		return generator.PriorityChange{}, err
 	}
 	return o.Steering.Prioritise(ctx, id, priority)
 }
 
 // Reassign is not for submitters, as in the native API: whose share work counts for is not theirs to say.
-func (o ownTasks) Reassign(ctx context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {
+func (o ownSteering) Reassign(ctx context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {
 	if err := forOperators(ctx, "reassign_global_share"); err != nil {
 		return generator.Reassigned{}, err
 	}
@@ -133,7 +102,7 @@ func (o ownTasks) Reassign(ctx context.Context, r generator.ReassignRequest) (ge
 // ownJobs bounds who stands for a user to the jobs of that user's tasks. tasks may be nil: then no call shows or ends jobs.
 type ownJobs struct {
 	Jobs
-	tasks Steering
+	tasks Known
 }
 
 // mayTask refuses the task of another user. Of one that there is not there are no jobs either.
@@ -232,10 +201,11 @@ func (o ownWorkers) Sweep(ctx context.Context, w harvester.Sweep) (int, error) {
 // bound are the parts of a configuration, each bound to what its caller may see and steer.
 func (c Config) bound() Config {
 	if c.Jobs != nil {
-		c.Jobs = ownJobs{c.Jobs, c.Steering}
+		c.Jobs = ownJobs{c.Jobs, c.Known}
 	}
 	if c.Steering != nil {
-		c.Steering = ownTasks{c.Steering}
+		tasks := ownTasks{c.Known}
+		c.Known, c.Steering = tasks, ownSteering{c.Steering, tasks}
 	}
 	if c.Workers != nil {
 		c.Workers = ownWorkers{c.Workers}

@@ -70,8 +70,8 @@ func boundOf(e wire.Endpoint) string {
 
 // everything is a configuration that serves all calls.
 func (w *world) everything() Config {
-	return Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Work: w.generator, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
-		Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
+	return Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Work: w.known, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
+		Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
 }
 
 // about are the arguments of a call about a task and a job.
@@ -109,7 +109,7 @@ func twoUsers(t *testing.T) (w *world, task generator.Task, jobs []int64, bob ca
 	w = newWorld(t)
 	task = w.submit(3, 2, "echo", "a-secret-of-alice")
 	w.until("there are jobs", func() bool {
-		got, err := w.generator.Task(t.Context(), task.ID)
+		got, err := w.known.Task(t.Context(), task.ID)
 		return err == nil && got.Jobs.Ready == 3
 	})
 	jobs, err := w.dispatcher.JobIDs(t.Context(), dispatcher.JobChoice{Task: task.ID, Live: true, Limit: 10})
@@ -165,7 +165,7 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 	if got := w.noted("bob"); got != "" {
 		t.Errorf("bob changed %s", got)
 	}
-	after, err := w.generator.Task(t.Context(), task.ID)
+	after, err := w.known.Task(t.Context(), task.ID)
 	if err != nil || after.State != "ready" || after.Jobs.Ready != 3 || after.Share != "Prod" || after.Priority != task.Priority {
 		t.Errorf("%+v, %v", after, err)
 	}
@@ -237,7 +237,7 @@ func TestOwnBesideForeign(t *testing.T) {
 	params := evgen(map[string]any{"userName": nil, "nEvents": 100})
 	var own int64
 	bob.data(send, "/task/submit", map[string]any{"task_parameters": params, "parent_tid": task.ID}, &own)
-	w.until("there is a job", func() bool { got, err := w.generator.Task(t.Context(), own); return err == nil && got.Jobs.Ready == 1 })
+	w.until("there is a job", func() bool { got, err := w.known.Task(t.Context(), own); return err == nil && got.Jobs.Ready == 1 })
 	var mine []int64
 	bob.data(get, "/task/get_job_ids", of(own), &mine)
 	foreign := fmt.Sprintf("job %d is not one of bob (submitter of user bob)", jobs[0])

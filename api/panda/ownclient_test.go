@@ -108,7 +108,7 @@ func TestOwnTestsWithATask(t *testing.T) {
 	var id, child int64
 	c.data(send, "/task/submit", map[string]any{"task_parameters": params, "parent_tid": nil}, &id)
 	c.data(send, "/task/submit", map[string]any{"task_parameters": params, "parent_tid": id}, &child)
-	w.until("there are jobs", func() bool { got, _ := w.generator.Task(context.Background(), id); return got.Jobs.Ready == 10 })
+	w.until("there are jobs", func() bool { got, _ := w.known.Task(context.Background(), id); return got.Jobs.Ready == 10 })
 	c.assert([]asserted{
 		{send, "/task/pause", of(id), true, 0.0},
 		{send, "/task/resume", of(id), true, 0.0},
@@ -197,7 +197,7 @@ func TestTaskFiles(t *testing.T) {
 	var id, none int64
 	params := evgen(map[string]any{"noInput": nil, "nEvents": nil, "nEventsPerJob": nil, "pfnList": []string{"a", "b", "c", "d,e"}, "nFilesPerJob": 2, "jobParameters": "${IN}"})
 	c.data(send, "/task/submit", map[string]any{"task_parameters": params}, &id)
-	w.until("there are jobs", func() bool { got, _ := w.generator.Task(context.Background(), id); return got.Jobs.Ready == 3 })
+	w.until("there are jobs", func() bool { got, _ := w.known.Task(context.Background(), id); return got.Jobs.Ready == 3 })
 	reply, err := w.dispatcher.Pull(t.Context(), dispatcher.PullRequest{Queue: "LOCAL_TEST", Pilot: "p", Slot: job.Slot{Cores: 1}, WaitS: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestBrokenTask(t *testing.T) {
 	}
 	good := evgen(nil)
 	c.data(send, "/task/insert_task_parameters", map[string]any{"task_parameters": good}, &id)
-	if got, err := w.generator.Task(context.Background(), id); err != nil || got.State == "aborted" || got.User != "alice" {
+	if got, err := w.known.Task(context.Background(), id); err != nil || got.State == "aborted" || got.User != "alice" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

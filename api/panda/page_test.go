@@ -19,9 +19,9 @@ import (
 
 // docs/panda-calls.csv is what is served.
 func TestPageNamesTheCalls(t *testing.T) {
-	d, g := (*dispatcher.Dispatcher)(nil), (*generator.Generator)(nil)
+	d, g, k := (*dispatcher.Dispatcher)(nil), (*generator.Generator)(nil), (*generator.Reader)(nil)
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: d, Tasks: g, Jobs: d, Work: g, Steering: g, Workers: (*harvester.Store)(nil), Site: (*site.Store)(nil)})
+	Routes(routes, Config{Dispatcher: d, Tasks: k, Jobs: d, Work: k, Known: k, Steering: g, Workers: (*harvester.Store)(nil), Site: (*site.Store)(nil)})
 	served := map[string]bool{}
 	err := chi.Walk(routes, func(_, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		path = strings.Replace(path, "/api/latest/", "/api/v1/", 1)

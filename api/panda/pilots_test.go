@@ -194,7 +194,7 @@ func TestCrowd(t *testing.T) {
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
 		task := w.submit(n, 1, "true")
 		w.until("all jobs are ready", func() bool {
-			got, err := w.generator.Task(context.Background(), task.ID)
+			got, err := w.known.Task(context.Background(), task.ID)
 			return err == nil && got.Jobs.Ready == n
 		})
 		pilots := make([]*fakePilot, n)

@@ -13,12 +13,12 @@ import (
 	"github.com/divvyhq/divvy/generator"
 )
 
-// Work sums jobs over the tasks that are not over; *generator.Generator is one.
+// Work sums jobs over the tasks that are not over; *generator.Reader is one.
 type Work interface {
 	Work(context.Context) ([]generator.Work, error)
 }
 
-var _ Work = (*generator.Generator)(nil)
+var _ Work = (*generator.Reader)(nil)
 
 // calls answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
 // counts as activated at each queue that it may run at. Every job that has a lease counts as running, and who ended as in

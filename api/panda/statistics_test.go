@@ -50,7 +50,7 @@ func TestStatistics(t *testing.T) {
 		return err == nil && len(ended) == 2
 	})
 	w.until("the task counts them too", func() bool {
-		work, err := w.generator.Work(context.Background())
+		work, err := w.known.Work(context.Background())
 		want := []generator.Work{{Share: "Prod", Label: "managed", ProcessingType: "simul", Ready: 3, Leased: 1, Ended: 2}, {Share: "User", Label: "user", Ready: 2}}
 		return err == nil && cmp.Equal(want, work)
 	})

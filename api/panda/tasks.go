@@ -26,22 +26,20 @@ const (
 	taskState   = 4 // it is in no state for that
 )
 
+// Known reads the tasks that scripts ask for; *generator.Reader is one.
+type Known interface {
+	Tasks
+	TasksByID(ctx context.Context, ids []int64) ([]generator.Task, error)
+	Recent(context.Context, generator.Recent) ([]generator.Task, error)
+}
+
 // Steering takes tasks and changes them; *generator.Generator is one.
 type Steering interface {
 	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
 	// Reject keeps a task that cannot be, with what is wrong with it.
 	Reject(context.Context, generator.Rejected) (generator.Task, error)
-	Task(ctx context.Context, id int64) (generator.Task, error)
-	TasksByID(ctx context.Context, ids []int64) ([]generator.Task, error)
-	Recent(context.Context, generator.Recent) ([]generator.Task, error)
-	Kill(ctx context.Context, id int64) (generator.Change, error)
-	Pause(ctx context.Context, id int64) (generator.Change, error)
-	Resume(ctx context.Context, id int64) (generator.Change, error)
-	Retry(ctx context.Context, id int64) (generator.Change, error)
-	Finish(ctx context.Context, id int64) (generator.Change, error)
-	Avalanche(ctx context.Context, id int64) (generator.Change, error)
-	// RetryWith is Retry with other requirements.
-	RetryWith(ctx context.Context, id int64, with *spec.Changes) (generator.Change, error)
+	// Say says a verb to a task, a retry perhaps with changes.
+	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 }
@@ -52,6 +50,7 @@ type Site interface {
 }
 
 var (
+	_ Known    = (*generator.Reader)(nil)
 	_ Steering = (*generator.Generator)(nil)
 	_ Site     = (*site.Store)(nil)
 )
@@ -66,11 +65,11 @@ func (s tasks) calls() []wire.Endpoint {
 	served := []wire.Endpoint{
 		wire.ByPost("/task/submit", task, s.submitTask),
 		wire.ByPost("/task/insert_task_parameters", task, s.insertTask),
-		wire.ByPost("/task/kill", one(wire.Params{"broadcast": wire.Boolean}), s.taskVerb(generator.VerbKill, s.Steering.Kill)),
-		wire.ByPost("/task/finish", one(wire.Params{"soft": wire.Boolean, "broadcast": wire.Boolean}), s.taskVerb(generator.VerbFinish, s.Steering.Finish)),
-		wire.ByPost("/task/pause", one(nil), s.taskVerb(generator.VerbPause, s.Steering.Pause)),
-		wire.ByPost("/task/resume", one(nil), s.taskVerb(generator.VerbResume, s.Steering.Resume)),
-		wire.ByPost("/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche, s.Steering.Avalanche)),
+		wire.ByPost("/task/kill", one(wire.Params{"broadcast": wire.Boolean}), s.taskVerb(generator.VerbKill)),
+		wire.ByPost("/task/finish", one(wire.Params{"soft": wire.Boolean, "broadcast": wire.Boolean}), s.taskVerb(generator.VerbFinish)),
+		wire.ByPost("/task/pause", one(nil), s.taskVerb(generator.VerbPause)),
+		wire.ByPost("/task/resume", one(nil), s.taskVerb(generator.VerbResume)),
+		wire.ByPost("/task/avalanche", one(nil), s.taskVerb(generator.VerbAvalanche)),
 		wire.ByPost("/task/retry", one(wire.Params{"new_parameters": wire.Anything, "no_child_retry": wire.Boolean, "discard_events": wire.Boolean,
 			"disable_staging_mode": wire.Boolean, "keep_gshare_priority": wire.Boolean, "ignore_hard_exhausted": wire.Boolean}), s.retryTask),
 		wire.ByPost("/task/reactivate", one(wire.Params{"keep_attempt_nr": wire.Boolean, "trigger_job_generation": wire.Boolean}), s.reactivate),
@@ -123,8 +122,13 @@ func (s tasks) noTask(call string, err error) wire.Envelope {
 	return wire.Envelope{Message: err.Error(), Data: code}
 }
 
-// taskVerb says a verb to a task; repeated, it is answered as if it had done it.
-func (s tasks) taskVerb(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, wire.Args) wire.Envelope {
+// taskVerb is doneToTask for a verb as it is.
+func (s tasks) taskVerb(verb generator.Verb) func(*http.Request, wire.Args) wire.Envelope {
+	return s.doneToTask(verb, func(ctx context.Context, id int64) (generator.Change, error) { return s.Steering.Say(ctx, verb, id, nil) })
+}
+
+// doneToTask says a verb to a task; repeated, it is answered as if it had done it.
+func (s tasks) doneToTask(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, wire.Args) wire.Envelope {
 	return func(r *http.Request, a wire.Args) wire.Envelope {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 		defer cancel()

@@ -191,7 +191,7 @@ func (s tasks) parentInfo(r *http.Request, a wire.Args) wire.Envelope {
 func (s tasks) ofTask(r *http.Request, a wire.Args, call string, tell func(generator.Task) wire.Envelope) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	t, err := s.Steering.Task(ctx, a.Integer("task_id"))
+	t, err := s.Known.Task(ctx, a.Integer("task_id"))
 	if err != nil {
 		return s.noTask(call, err)
 	}

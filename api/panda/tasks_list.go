@@ -32,7 +32,7 @@ func (s tasks) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
 	}
 	chosen := generator.Recent{User: user, Label: cmp.Or(a.Text("prod_source_label"), usualLabel), Since: since, After: a.Integer("min_task_id"), Limit: mostTasks}
 	return answer(s.Config, r, "get_tasks_modified_since", func(ctx context.Context) (map[string]facts, error) {
-		tasks, err := s.Steering.Recent(ctx, chosen)
+		tasks, err := s.Known.Recent(ctx, chosen)
 		found := map[string]facts{}
 		for _, t := range tasks {
 			f := factsOf(t)
@@ -91,10 +91,10 @@ func (s tasks) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
 		var tasks []generator.Task
 		var err error
 		if ids == nil || chosen.Request != "" {
-			tasks, err = s.Steering.Recent(ctx, chosen)
+			tasks, err = s.Known.Recent(ctx, chosen)
 		}
 		if err == nil && len(tasks) == 0 && ids != nil {
-			tasks, err = s.Steering.TasksByID(ctx, ids)
+			tasks, err = s.Known.TasksByID(ctx, ids)
 		}
 		found := []facts{}
 		for _, t := range tasks {

@@ -40,7 +40,7 @@ func TestOldTaskCalls(t *testing.T) {
 	if got, want := c.oldForm("insertTaskParams", "taskParams", params, "properErrorCode", "True"), "(I0\nVsucceeded. new jediTaskID=1\nt."; got != want {
 		t.Fatalf("%q, want %q", got, want)
 	}
-	w.until("there are jobs", func() bool { got, _ := w.generator.Task(context.Background(), 1); return got.Jobs.Ready == 3 })
+	w.until("there are jobs", func() bool { got, _ := w.known.Task(context.Background(), 1); return got.Jobs.Ready == 3 })
 	for _, a := range []struct {
 		call, want string
 		values     []string
@@ -74,7 +74,7 @@ func TestOldTaskCalls(t *testing.T) {
 			t.Errorf("%s %q: %q, want %q", a.call, a.values, got, a.want)
 		}
 	}
-	if got, err := w.generator.Task(context.Background(), 1); err != nil || got.Share != "User" || got.Priority != 7 {
+	if got, err := w.known.Task(context.Background(), 1); err != nil || got.Share != "User" || got.Priority != 7 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

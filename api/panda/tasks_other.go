@@ -82,7 +82,7 @@ func (s tasks) nothingToDo(r *http.Request, a wire.Args, call, words string) wir
 // reactivate makes new jobs for what did not finish. PanDA's server says of a task that there is not that it went well, and
 // what is wrong in the message; its programs look for that.
 func (s tasks) reactivate(r *http.Request, a wire.Args) wire.Envelope {
-	e := s.taskVerb(generator.VerbRetry, s.tryAgain)(r, a)
+	e := s.doneToTask(generator.VerbRetry, s.tryAgain)(r, a)
 	if e.Data == taskUnknown {
 		return wire.Envelope{Success: true, Message: "unknown task", Data: taskOK}
 	}

@@ -15,10 +15,10 @@ import (
 
 // tryAgain is the retry of a task as JEDI knows it: one that a scout has stopped goes on too.
 func (s tasks) tryAgain(ctx context.Context, id int64) (generator.Change, error) {
-	c, err := s.Steering.Retry(ctx, id)
+	c, err := s.Steering.Say(ctx, generator.VerbRetry, id, nil)
 	var refused *generator.StateError
 	if errors.As(err, &refused) && refused.State == "exhausted" {
-		return s.Steering.Avalanche(ctx, id)
+		return s.Steering.Say(ctx, generator.VerbAvalanche, id, nil)
 	}
 	return c, err
 }
@@ -30,14 +30,14 @@ func (s tasks) retryTask(r *http.Request, a wire.Args) wire.Envelope {
 	case err != nil:
 		return wire.Bad("%s", err)
 	case len(given) == 0:
-		return s.taskVerb(generator.VerbRetry, s.tryAgain)(r, a)
+		return s.doneToTask(generator.VerbRetry, s.tryAgain)(r, a)
 	}
-	return s.taskVerb(generator.VerbRetry, func(ctx context.Context, id int64) (generator.Change, error) {
+	return s.doneToTask(generator.VerbRetry, func(ctx context.Context, id int64) (generator.Change, error) {
 		st, err := s.Site.Load(ctx)
 		if err != nil {
 			return generator.Change{}, err
 		}
-		t, err := s.Steering.Task(ctx, id)
+		t, err := s.Known.Task(ctx, id)
 		if err != nil {
 			return generator.Change{}, err
 		}
@@ -45,7 +45,7 @@ func (s tasks) retryTask(r *http.Request, a wire.Args) wire.Envelope {
 		if err != nil {
 			return generator.Change{}, err
 		}
-		return s.Steering.RetryWith(ctx, id, with)
+		return s.Steering.Say(ctx, generator.VerbRetry, id, with)
 	})(r, a)
 }
 

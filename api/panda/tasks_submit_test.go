@@ -17,7 +17,7 @@ func TestSubmitInWhoseName(t *testing.T) {
 	w, issuer := steered(t), ownca.NewIssuer(t)
 	guard := guardOf(t, false, issuer.URL+" divvy sub=r2d2 submitter user:{sub}\n"+issuer.URL+" divvy groups=/atlas/production operator origin:atlas.production\n"+issuer.URL+" divvy groups=/atlas submitter user:{sub}\n")
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guard.Callers})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guard.Callers})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	ann, robot := issuer.Token(nil), issuer.Token(map[string]any{"sub": "r2d2", "groups": nil})
@@ -53,7 +53,7 @@ func TestSubmitInWhoseName(t *testing.T) {
 			t.Errorf("%s by %s as %s: %v", c.call, c.who, c.origin, a)
 			continue
 		}
-		if got, err := w.generator.Task(t.Context(), int64(id)); err != nil || got.User != c.user {
+		if got, err := w.known.Task(t.Context(), int64(id)); err != nil || got.User != c.user {
 			t.Errorf("%s by %s as %s: user %q, want %q (%v)", c.call, c.who, c.origin, got.User, c.user, err)
 		}
 		var noted string

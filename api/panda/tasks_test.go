@@ -27,7 +27,7 @@ func steered(t *testing.T) *world {
 	done := make(chan struct{})
 	go func() { defer close(done); w.tick(ctx, w.generator.Sweep) }()
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Jobs: w.dispatcher, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
 	server := httptest.NewServer(routes)
 	w.url = server.URL
 	t.Cleanup(func() { server.Close(); stop(); <-done })
@@ -166,7 +166,7 @@ func (w *world) steer(t *testing.T, task int64) {
 			t.Errorf("%s: the task is %v, want %s", c.call, got, c.status)
 		}
 	}
-	if got, err := w.generator.Task(context.Background(), task); err != nil || got.Priority != 900 {
+	if got, err := w.known.Task(context.Background(), task); err != nil || got.Priority != 900 {
 		t.Errorf("%v %v", got.Priority, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestReassignShare(t *testing.T) {
 		t.Errorf("a task that no rule matches: %v", a)
 	}
 	second := int64(w.task(t, "submit", map[string]any{"task_parameters": string(asJSON(t, evgen(nil)))})["data"].(float64))
-	w.until("there are jobs", func() bool { task, _ := w.generator.Task(context.Background(), second); return task.Jobs.Ready == 10 })
+	w.until("there are jobs", func() bool { task, _ := w.known.Task(context.Background(), second); return task.Jobs.Ready == 10 })
 	for _, c := range []struct {
 		ids     []int64
 		share   string
@@ -209,7 +209,7 @@ func TestReassignShare(t *testing.T) {
 		}
 	}
 	for id, share := range map[int64]string{first: "User", second: "Prod"} {
-		if got, err := w.generator.Task(context.Background(), id); err != nil || got.Share != share {
+		if got, err := w.known.Task(context.Background(), id); err != nil || got.Share != share {
 			t.Errorf("task %d is in %s, %v", id, got.Share, err)
 		}
 	}
@@ -270,7 +270,7 @@ func TestTaskRefusals(t *testing.T) {
 func TestSubmitOnceByCaller(t *testing.T) {
 	w := steered(t)
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guardOf(t, false, "").Callers})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guardOf(t, false, "").Callers})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	submit := func() map[string]any {
@@ -287,7 +287,7 @@ func TestSubmitOnceByCaller(t *testing.T) {
 	if first["success"] != true || first["data"] != again["data"] {
 		t.Errorf("%v, then %v", first, again)
 	}
-	if got, err := w.generator.Task(context.Background(), int64(first["data"].(float64))); err != nil || got.User != "cern" {
+	if got, err := w.known.Task(context.Background(), int64(first["data"].(float64))); err != nil || got.User != "cern" {
 		t.Errorf("user %q, %v", got.User, err)
 	}
 }
@@ -298,7 +298,7 @@ func TestScoutsAndRetryWith(t *testing.T) {
 	params := evgen(map[string]any{"useScout": true, "nEvents": 3000, "nEventsPerJob": 100})
 	task := int64(w.task(t, "submit", map[string]any{"task_parameters": params})["data"].(float64))
 	jobs := func() generator.JobCounts {
-		got, err := w.generator.Task(context.Background(), task)
+		got, err := w.known.Task(context.Background(), task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +325,7 @@ func TestScoutsAndRetryWith(t *testing.T) {
 			t.Errorf("%v: %v, want %s", c.with, a, c.want)
 		}
 	}
-	got, err := w.generator.Task(context.Background(), task)
+	got, err := w.known.Task(context.Background(), task)
 	if r := got.Spec.Requirements; err != nil || r.MemoryMB != 8000 || r.Cores != 2 || r.Walltime != 60 || got.MaxAttempts != 7 || got.Spec.Queues[0] != "LOCAL_TEST" {
 		t.Errorf("%+v %+v, %v", got, got.Spec, err)
 	}

@@ -38,6 +38,7 @@ type world struct {
 	db         *pgxpool.Pool
 	dispatcher *dispatchertest.Dispatcher
 	generator  *generator.Generator
+	known      *generator.Reader
 	url        string
 }
 
@@ -56,6 +57,7 @@ func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 		t.Fatal(err)
 	}
 	w.dispatcher = dispatchertest.Open(t, w.db, store, with...)
+	w.known = generator.NewReader(w.db, store.Load)
 	w.generator = generator.New(generator.Config{Pool: w.db, Site: store.Load, Stock: w.dispatcher.Stock, Mark: generator.Mark{Floor: 600, Batch: 600}})
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
@@ -63,7 +65,7 @@ func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 		loops.Go(func() { w.tick(ctx, step) })
 	}
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.generator, Wait: 10 * time.Second})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Wait: 10 * time.Second})
 	server := httptest.NewServer(routes)
 	w.url = server.URL
 	t.Cleanup(func() {

@@ -14,22 +14,15 @@ type taskVerb struct {
 	says    string // what it does
 	danger  bool   // it cannot be taken back
 	confirm bool
-	tell    func(Tasks) func(context.Context, int64) (generator.Change, error)
 }
 
-type tellFunc = func(context.Context, int64) (generator.Change, error)
-
 var taskVerbs = map[generator.Verb]taskVerb{
-	generator.VerbKill: {name: "Kill", says: "All of its jobs are cancelled, and those that run are told to end.", danger: true, confirm: true,
-		tell: func(t Tasks) tellFunc { return t.Kill }},
-	generator.VerbFinish: {name: "Finish", says: "No more of its jobs start, and it is over when those that run have ended. The rest is dropped.", danger: true, confirm: true,
-		tell: func(t Tasks) tellFunc { return t.Finish }},
-	generator.VerbPause:  {name: "Pause", says: "No more of its jobs start; those that run go on.", tell: func(t Tasks) tellFunc { return t.Pause }},
-	generator.VerbResume: {name: "Resume", says: "It goes on.", tell: func(t Tasks) tellFunc { return t.Resume }},
-	generator.VerbRetry: {name: "Retry", says: "Its failed and cancelled pieces are tried again, as new jobs.", confirm: true,
-		tell: func(t Tasks) tellFunc { return t.Retry }},
-	generator.VerbAvalanche: {name: "End scouting", says: "The rest of its jobs is made by what its scouts have measured so far.", confirm: true,
-		tell: func(t Tasks) tellFunc { return t.Avalanche }},
+	generator.VerbKill:      {name: "Kill", says: "All of its jobs are cancelled, and those that run are told to end.", danger: true, confirm: true},
+	generator.VerbFinish:    {name: "Finish", says: "No more of its jobs start, and it is over when those that run have ended. The rest is dropped.", danger: true, confirm: true},
+	generator.VerbPause:     {name: "Pause", says: "No more of its jobs start; those that run go on."},
+	generator.VerbResume:    {name: "Resume", says: "It goes on."},
+	generator.VerbRetry:     {name: "Retry", says: "Its failed and cancelled pieces are tried again, as new jobs.", confirm: true},
+	generator.VerbAvalanche: {name: "End scouting", says: "The rest of its jobs is made by what its scouts have measured so far.", confirm: true},
 }
 
 // tellTask is POST /tasks/{task}/say.
@@ -53,7 +46,7 @@ func (w *work) tellTask(ctx context.Context, r *Request) (Answer, error) {
 			fmt.Sprintf("%s, of %s, is %s: %s of %s jobs are over, %s are leased, %s are ready.", task.Name, task.User, task.State,
 				count(TaskLine{task}.Ended()), count(task.Jobs.Total), count(task.Jobs.Leased), count(task.Jobs.Ready)), v.says}}), nil
 	}
-	c, err := v.tell(w.tasks)(ctx, id)
+	c, err := w.steering.Say(ctx, verb, id, nil)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -88,7 +81,7 @@ func (w *work) prioritise(ctx context.Context, r *Request) (Answer, error) {
 	if err != nil || priority < -1_000_000_000 || priority > 1_000_000_000 {
 		return Answer{}, fmt.Errorf("%w: priority is %q, expected a whole number between -1000000000 and 1000000000", ErrQuery, r.Form.Get("priority"))
 	}
-	c, err := w.tasks.Prioritise(ctx, id, priority)
+	c, err := w.steering.Prioritise(ctx, id, priority)
 	if err != nil {
 		return Answer{}, err
 	}

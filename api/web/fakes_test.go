@@ -17,6 +17,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/file"
@@ -121,30 +122,9 @@ func (k *tasks) List(_ context.Context, l generator.Listing) (generator.Listed, 
 	return k.listed, k.err
 }
 
-func (k *tasks) say(verb generator.Verb) func(context.Context, int64) (generator.Change, error) {
-	return func(_ context.Context, id int64) (generator.Change, error) {
-		k.said = fmt.Sprintf("%s %d", verb, id)
-		return generator.Change{Task: id, Verb: verb, Before: "running", After: "paused", Ready: 3}, k.err
-	}
-}
-
-func (k *tasks) Kill(c context.Context, id int64) (generator.Change, error) {
-	return k.say("kill")(c, id)
-}
-func (k *tasks) Pause(c context.Context, id int64) (generator.Change, error) {
-	return k.say("pause")(c, id)
-}
-func (k *tasks) Resume(c context.Context, id int64) (generator.Change, error) {
-	return k.say("resume")(c, id)
-}
-func (k *tasks) Retry(c context.Context, id int64) (generator.Change, error) {
-	return k.say("retry")(c, id)
-}
-func (k *tasks) Finish(c context.Context, id int64) (generator.Change, error) {
-	return k.say("finish")(c, id)
-}
-func (k *tasks) Avalanche(c context.Context, id int64) (generator.Change, error) {
-	return k.say("avalanche")(c, id)
+func (k *tasks) Say(_ context.Context, verb generator.Verb, id int64, _ *spec.Changes) (generator.Change, error) {
+	k.said = fmt.Sprintf("%s %d", verb, id)
+	return generator.Change{Task: id, Verb: verb, Before: "running", After: "paused", Ready: 3}, k.err
 }
 
 func (k *tasks) Prioritise(_ context.Context, id int64, priority int) (generator.PriorityChange, error) {
@@ -209,7 +189,7 @@ var errNone = errors.New("there is none")
 func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, world: &world{}, tasks: &tasks{}, sites: &sites{}, audit: &audits{}, mux: chi.NewMux()}
-	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Site: s.sites, Audit: s.audit, Build: "test", Book: access.NewBook(nil),
+	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Steering: s.tasks, Site: s.sites, Audit: s.audit, Build: "test", Book: access.NewBook(nil),
 		Caller: func(*http.Request) *access.Caller { return &access.Caller{Name: "anybody", Role: access.Admin} },
 		May:    func(*access.Caller, string, string) error { return nil },
 		Fault: func(_ http.ResponseWriter, err error) Fault {

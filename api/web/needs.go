@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -35,16 +36,15 @@ type Dispatcher interface {
 	DecidedLately(context.Context, dispatcher.DecidedFilter) dispatcher.Lately
 }
 
-// Tasks is what the page asks of tasks, and does to them.
+// Tasks is what the page asks of tasks.
 type Tasks interface {
 	Task(ctx context.Context, id int64) (generator.Task, error)
 	List(context.Context, generator.Listing) (generator.Listed, error)
-	Kill(ctx context.Context, id int64) (generator.Change, error)
-	Pause(ctx context.Context, id int64) (generator.Change, error)
-	Resume(ctx context.Context, id int64) (generator.Change, error)
-	Retry(ctx context.Context, id int64) (generator.Change, error)
-	Finish(ctx context.Context, id int64) (generator.Change, error)
-	Avalanche(ctx context.Context, id int64) (generator.Change, error)
+}
+
+// Steering is what the page does to tasks.
+type Steering interface {
+	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 }
 
@@ -64,10 +64,11 @@ type Audit interface {
 	AuditAmong(ctx context.Context, f access.AuditFilter, among int) (access.Looked, error)
 }
 
-// Config is what a Page is made of. Dispatcher, Tasks, Site, Audit, Fault and Fail are needed.
+// Config is what a Page is made of. Dispatcher, Tasks, Steering, Site, Audit, Fault and Fail are needed.
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
+	Steering   Steering
 	Site       Site
 	Audit      Audit
 	// Hub serves /events; nil: pages stand still.

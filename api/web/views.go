@@ -23,6 +23,7 @@ type places struct {
 type work struct {
 	dispatcher Dispatcher
 	tasks      Tasks
+	steering   Steering
 	site       Site
 	tree       *tree
 	explains   brief[dispatcher.Explanation]  // by job
@@ -49,7 +50,7 @@ type rooms struct {
 func newRooms(cfg Config) rooms {
 	t := &tree{dispatcher: cfg.Dispatcher, site: cfg.Site}
 	q := &places{dispatcher: cfg.Dispatcher, site: cfg.Site, queues: brief[[]QueueLine]{lasts: standingLasts}}
-	w := &work{dispatcher: cfg.Dispatcher, tasks: cfg.Tasks, site: cfg.Site, tree: t, explains: brief[dispatcher.Explanation]{lasts: explainLasts},
+	w := &work{dispatcher: cfg.Dispatcher, tasks: cfg.Tasks, steering: cfg.Steering, site: cfg.Site, tree: t, explains: brief[dispatcher.Explanation]{lasts: explainLasts},
 		places: brief[[]dispatcher.KindQueues]{lasts: placesLast}, rules: brief[[]tagging.Rule]{lasts: rulesLast}}
 	return rooms{t, q, w, &past{dispatcher: cfg.Dispatcher, audit: cfg.Audit, tree: t, places: q}}
 }

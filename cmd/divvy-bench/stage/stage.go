@@ -53,6 +53,7 @@ type Stage struct {
 	Leaves    []Leaf
 	Served    Served
 	Generator *generator.Generator
+	Tasks     *generator.Reader
 
 	Kept      []load.Claim // that are held all the time
 	Open      []load.Claim // that are not finished yet
@@ -92,6 +93,7 @@ func (s *Stage) Load(ctx context.Context) (rates figure.Series, err error) {
 		return rates, err
 	}
 	const everything = 1 << 40 // the mark is about stock; here all of it is wanted
+	s.Tasks = generator.NewReader(s.Place.Pool, s.Place.site.Load)
 	s.Generator = generator.New(generator.Config{Pool: s.Place.Pool, Site: s.Place.site.Load, Log: s.Config.Log,
 		Mark: generator.Mark{Floor: everything, Cap: everything}})
 	var all []float64

@@ -66,11 +66,11 @@ func submissions(ctx context.Context, r *run) error {
 
 // kill ends a task and waits until it is over: the generator has begun on it.
 func kill(ctx context.Context, r *run, task int64) error {
-	if _, err := r.Generator.Kill(ctx, task); err != nil {
+	if _, err := r.Generator.Say(ctx, "kill", task, nil); err != nil {
 		return err
 	}
 	return stage.Until(ctx, 100*time.Millisecond, time.Minute, "the task that was killed does not end", func() (bool, error) {
-		t, err := r.Generator.Task(ctx, task)
+		t, err := r.Tasks.Task(ctx, task)
 		return t.State == "aborted", err
 	})
 }

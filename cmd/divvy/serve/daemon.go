@@ -34,6 +34,7 @@ type Daemon struct {
 	callers    callers
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
+	tasks      *generator.Reader
 	sandboxes  *sandbox.Store
 	news       *loops.News
 	company    company

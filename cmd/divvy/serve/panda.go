@@ -24,7 +24,7 @@ func (d *Daemon) PandaURL() string {
 
 // pandaConfig is PanDA's API as the configuration has it.
 func (d *Daemon) pandaConfig() (panda.Config, error) {
-	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.generator, URL: d.cfg.Panda.URL, Transforms: d.cfg.Panda.Transforms, Lease: d.cfg.Panda.Lease, Anonymous: d.cfg.Panda.Anonymous, Gate: d.store}
+	c := panda.Config{Dispatcher: d.dispatcher, Tasks: d.tasks, URL: d.cfg.Panda.URL, Transforms: d.cfg.Panda.Transforms, Lease: d.cfg.Panda.Lease, Anonymous: d.cfg.Panda.Anonymous, Gate: d.store}
 	err := checkFolder("panda_transforms", d.cfg.Panda.Transforms)
 	if d.cfg.PandaOpen() {
 		warnPandaOpen(d.cfg, d.log)

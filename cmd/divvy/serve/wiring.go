@@ -133,6 +133,7 @@ func (d *Daemon) openDispatcher(ctx context.Context) (err error) {
 
 func (d *Daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
+	d.tasks = generator.NewReader(d.pool, d.store.Load)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
 		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Changed: d.news.Done, Log: d.part("generator"), Metrics: d.watch.registry})
 	return nil
@@ -172,11 +173,11 @@ func (d *Daemon) serve(context.Context) error {
 	if err != nil {
 		return err
 	}
-	calls.Jobs, calls.Work, calls.Workers = d.dispatcher, d.generator, harvester.NewStore(d.pool)
+	calls.Jobs, calls.Work, calls.Workers = d.dispatcher, d.tasks, harvester.NewStore(d.pool)
 	calls.Sandboxes = d.sandboxes
-	calls.Steering, calls.Site = d.generator, d.store
+	calls.Known, calls.Steering, calls.Site = d.tasks, d.generator, d.store
 	handler := api.New(api.Config{
-		Dispatcher: d.dispatcher, Tasks: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
+		Dispatcher: d.dispatcher, Tasks: d.tasks, Steering: d.generator, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.callers.book, Closed: d.cfg.Access.Closed(), Access: d.callers.tokens, Outside: d.callers.credentials(), Rates: api.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.ports.panda != nil,
