@@ -26,12 +26,17 @@ import (
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
+// Work are the tasks of the site.
+type Work struct {
+	Tasks    Tasks
+	Steering Steering
+}
+
 // Config is what the API is made of. Dispatcher, Tasks, Steering, Site and Reports are needed.
 type Config struct {
 	Dispatcher Dispatcher
-	Tasks      Tasks
-	Steering   Steering
-	Site       Site
+	Work
+	Site Site
 	// Ready says why the daemon cannot serve; nil = it always can.
 	Ready func(context.Context) error
 	// Registry takes the API's metrics and is served at /metrics; nil = one of its own.

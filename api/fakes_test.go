@@ -381,7 +381,7 @@ type bench struct {
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
-		Dispatcher: b.dispatcher, Tasks: b.tasks, Steering: b.tasks, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
+		Dispatcher: b.dispatcher, Work: Work{b.tasks, b.tasks}, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
 	}
 	for _, f := range change {
 		f(&c)

@@ -124,7 +124,9 @@ func (s tasks) noTask(call string, err error) wire.Envelope {
 
 // taskVerb is doneToTask for a verb as it is.
 func (s tasks) taskVerb(verb generator.Verb) func(*http.Request, wire.Args) wire.Envelope {
-	return s.doneToTask(verb, func(ctx context.Context, id int64) (generator.Change, error) { return s.Steering.Say(ctx, verb, id, nil) })
+	return s.doneToTask(verb, func(ctx context.Context, id int64) (generator.Change, error) {
+		return s.Steering.Say(ctx, verb, id, nil)
+	})
 }
 
 // doneToTask says a verb to a task; repeated, it is answered as if it had done it.

@@ -36,7 +36,7 @@ var offenders = map[string]int{
 	"lines api/panda":             4436,
 	"lines generator":             6542,
 	"methods api.server":          91,
-	"methods generator.Generator": 83,
+	"methods generator.Generator": 64,
 }
 
 // slack is how far below its figure an offender may be before the list must say so: not each line less is an edit of it.
