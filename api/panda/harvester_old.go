@@ -113,7 +113,7 @@ func bare(e wire.Envelope) any { return e.Data }
 // pickled is bare for callers that read Python's own form.
 func pickled(e wire.Envelope) any {
 	t, _ := e.Data.(wire.Tally)
-	return t.Pickle()
+	return wire.PickleOf(t)
 }
 
 // flatAs answers as pilots' calls are, with what came out under a name.

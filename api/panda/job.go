@@ -44,10 +44,10 @@ const noRelease = "NULL"
 
 // jobOf makes the job of a lease, with what its task says of it.
 func (s *pilots) jobOf(r *http.Request, queue string, l *dispatcher.Lease) pandaJob {
-	p := taskspec.PayloadOf(l, queue, s.base(r)+path.Join(taskspec.TrfPath, dispatcher.LogKey(l.Lease), taskspec.RunShellName))
+	transformation, jobPars := taskspec.PayloadOf(l, queue, s.base(r)+path.Join(taskspec.TrfPath, dispatcher.LogKey(l.Lease), taskspec.RunShellName))
 	t := s.taskOf(r.Context(), l.Task)
 	return pandaJob{PandaID: l.Job, TaskID: l.Task, AttemptNr: l.Attempt, JobName: t.name + "." + strconv.FormatInt(l.Job, 10),
-		Transformation: p.Transformation, JobPars: p.JobPars, CoreCount: max(1, l.Cores),
+		Transformation: transformation, JobPars: jobPars, CoreCount: max(1, l.Cores),
 		MinRAMCount: l.MemoryMB, MaxDiskCount: l.DiskMB, MaxWalltime: l.WalltimeS,
 		ProdSourceLabel: t.label, ProcessingType: t.processingType, WorkingGroup: t.workingGroup,
 		ProdUserID: t.user, ResourceType: t.resourceType, SWRelease: noRelease, HomePackage: noRelease, CMTConfig: noRelease,

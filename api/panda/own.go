@@ -199,16 +199,16 @@ func (o ownWorkers) Sweep(ctx context.Context, w harvester.Sweep) (int, error) {
 }
 
 // bound are the parts of a configuration, each bound to what its caller may see and steer.
-func (c Config) bound() Config {
-	if c.Jobs != nil {
-		c.Jobs = ownJobs{c.Jobs, c.Known}
+func (s Config) bound() Config {
+	if s.Jobs != nil {
+		s.Jobs = ownJobs{s.Jobs, s.Known}
 	}
-	if c.Steering != nil {
-		tasks := ownTasks{c.Known}
-		c.Known, c.Steering = tasks, ownSteering{c.Steering, tasks}
+	if s.Steering != nil {
+		tasks := ownTasks{s.Known}
+		s.Known, s.Steering = tasks, ownSteering{s.Steering, tasks}
 	}
-	if c.Workers != nil {
-		c.Workers = ownWorkers{c.Workers}
+	if s.Workers != nil {
+		s.Workers = ownWorkers{s.Workers}
 	}
-	return c
+	return s
 }

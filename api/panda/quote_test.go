@@ -115,11 +115,11 @@ func TestCommandSurvives(t *testing.T) {
 				args := rapid.SliceOfN(rapid.Map(word, noNUL), 0, 5).Draw(t, "args")
 				value := noNUL(word.Draw(t, "value"))
 				l := &dispatcher.Lease{Attempt: 3, Command: append([]string{"sh", "-c", tell, "x"}, args...), Env: map[string]string{"COLOUR": value}}
-				p := taskspec.PayloadOf(l, "Q", "http://h/trf/runShell")
-				out, code := r.run(t, throughPilot(t, p.JobPars))
+				_, jobPars := taskspec.PayloadOf(l, "Q", "http://h/trf/runShell")
+				out, code := r.run(t, throughPilot(t, jobPars))
 				want := strings.Join(slices.Concat([]string{strconv.Itoa(len(args))}, args, []string{value, "3", ""}), "\x00")
 				if out != want || code != 7 {
-					t.Fatalf("exit code %d\n got %q\nwant %q\n for %s", code, out, want, p.JobPars)
+					t.Fatalf("exit code %d\n got %q\nwant %q\n for %s", code, out, want, jobPars)
 				}
 			})
 		})
@@ -144,8 +144,8 @@ func TestJobPars(t *testing.T) {
 		{dispatcher.Lease{Command: []string{"https://x.org/trf/runGen", "-j", "", "-p", "a b"}}, "https://x.org/trf/runGen", "-j '' -p 'a b'"},
 		{dispatcher.Lease{Command: []string{"http://x.org/runGen"}}, "http://x.org/runGen", ""},
 	} {
-		if p := taskspec.PayloadOf(&c.lease, "Q", "http://h/trf/runShell"); p.Transformation != c.trf || p.JobPars != c.jobPars {
-			t.Errorf("%v:\n got %s %s\nwant %s %s", c.lease.Command, p.Transformation, p.JobPars, c.trf, c.jobPars)
+		if trf, jobPars := taskspec.PayloadOf(&c.lease, "Q", "http://h/trf/runShell"); trf != c.trf || jobPars != c.jobPars {
+			t.Errorf("%v:\n got %s %s\nwant %s %s", c.lease.Command, trf, jobPars, c.trf, c.jobPars)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (s tasks) calls() []wire.Endpoint {
 			"min_task_id": wire.Integer, "prod_source_label": wire.Text}, s.tasksModifiedSince),
 		wire.ByGet("/task/get_tasks_detailed_info_since", wire.Params{"since": wire.Text, "filters": wire.Text, "n_tasks": wire.Integer}, s.detailedSince),
 	}
-	if of := (jobs{s.Config}); s.Jobs != nil {
+	if of := jobs(s); s.Jobs != nil {
 		served = append(served, wire.ByGet("/task/get_job_ids", one(nil), of.taskJobs),
 			wire.ByGet("/task/get_datasets_and_files", one(wire.Params{"dataset_types": wire.List, "dataset_only": wire.Boolean}), s.taskFiles),
 			wire.ByGet("/task/get_job_descriptions", one(wire.Params{"unsuccessful_only": wire.Boolean}), of.taskJobDescriptions),

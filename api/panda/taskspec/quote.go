@@ -24,15 +24,9 @@ const (
 //	./runShell -e DIVVY_ATTEMPT=1 -e COLOUR='dark red' -- echo 'hello world'
 //	./runShell -o -e DIVVY_ATTEMPT=1 -- echo %033%133m
 
-// payload is what a pilot is told to run.
-type payload struct {
-	Transformation string
-	JobPars        string
-}
-
-// PayloadOf is the command of a lease, to be run by the script at runShell. A command whose program is a URL is a
-// transformation of somebody else's; it gets its arguments, and no environment.
-func PayloadOf(l *dispatcher.Lease, queue, runShell string) payload {
+// PayloadOf is what a pilot is told to run for the command of a lease: the script at runShell, and its parameters. A command
+// whose program is a URL is a transformation of somebody else's; it gets its arguments, and no environment.
+func PayloadOf(l *dispatcher.Lease, queue, runShell string) (transformation, jobPars string) {
 	switch program := l.Command[0]; {
 	case program == RunGenName:
 		base, _, _ := strings.Cut(runShell, TrfPath)
@@ -40,9 +34,9 @@ func PayloadOf(l *dispatcher.Lease, queue, runShell string) payload {
 		for _, word := range l.Command[1:] {
 			words = append(words, FillLate(word, base, l.Task))
 		}
-		return payload{strings.TrimSuffix(runShell, RunShellName) + RunGenName, strings.Join(QuoteAll(words), " ")}
+		return strings.TrimSuffix(runShell, RunShellName) + RunGenName, strings.Join(QuoteAll(words), " ")
 	case isURL(program):
-		return payload{program, strings.Join(QuoteAll(l.Command[1:]), " ")}
+		return program, strings.Join(QuoteAll(l.Command[1:]), " ")
 	}
 	env := maps.Clone(l.Env)
 	if env == nil {
@@ -56,14 +50,14 @@ func PayloadOf(l *dispatcher.Lease, queue, runShell string) payload {
 	}
 	words = append(append(words, "--"), l.Command...)
 	if !slices.ContainsFunc(words, risky) {
-		return payload{runShell, strings.Join(QuoteAll(words), " ")}
+		return runShell, strings.Join(QuoteAll(words), " ")
 	}
 	for i := range words {
 		if words[i] != "-e" && words[i] != "--" {
 			words[i] = octal(words[i])
 		}
 	}
-	return payload{runShell, strings.Join(QuoteAll(append([]string{"-o"}, words...)), " ")}
+	return runShell, strings.Join(QuoteAll(append([]string{"-o"}, words...)), " ")
 }
 
 func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
@@ -92,6 +86,7 @@ func octal(s string) string {
 	return b.String()
 }
 
+// QuoteAll quotes words.
 func QuoteAll(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {

@@ -81,6 +81,7 @@ func unpack(body []byte) ([]byte, error) {
 	return body, nil
 }
 
+// ParseJSON reads an object, also where Python wrote figures into it that JSON has not.
 func ParseJSON(body []byte) (Args, error) {
 	a, err := readObject(body)
 	if err != nil {

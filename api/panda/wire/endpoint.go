@@ -43,19 +43,22 @@ func (e Endpoint) Called(r *http.Request, a Args) Envelope {
 	return e.serve(r, a)
 }
 
-// ByPost, byGet and byBoth are calls by their methods.
+// ByPost is a call that is made by POST.
 func ByPost(path string, takes Params, serve func(*http.Request, Args) Envelope) Endpoint {
 	return By(http.MethodPost, path, takes, serve)
 }
 
+// ByGet is one that is made by GET.
 func ByGet(path string, takes Params, serve func(*http.Request, Args) Envelope) Endpoint {
 	return By(http.MethodGet, path, takes, serve)
 }
 
+// ByBoth is one that is made by Either.
 func ByBoth(path string, takes Params, serve func(*http.Request, Args) Envelope) Endpoint {
 	return By(Either, path, takes, serve)
 }
 
+// By is one that is made by a method.
 func By(method, path string, takes Params, serve func(*http.Request, Args) Envelope) Endpoint {
 	return Endpoint{method, path, takes, serve}
 }

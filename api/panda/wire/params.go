@@ -110,6 +110,7 @@ func Coerce(v any, k Kind) (any, bool) {
 // ok2 hands a value on as any.
 func ok2[T any](v T, ok bool) (any, bool) { return v, ok }
 
+// ToNumber reads a finite number, also from a text.
 func ToNumber(v any) (float64, bool) {
 	s, isText := v.(string)
 	if n, ok := v.(json.Number); ok {
@@ -119,6 +120,7 @@ func ToNumber(v any) (float64, bool) {
 	return f, isText && err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
+// ToText reads a text; numbers and truths have theirs.
 func ToText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -131,6 +133,7 @@ func ToText(v any) (string, bool) {
 	return "", false
 }
 
+// ToBool reads true and false, and what stands for them in texts and numbers.
 func ToBool(v any) (b, ok bool) {
 	if b, ok := v.(bool); ok {
 		return b, true
@@ -195,12 +198,22 @@ func KindOf(v any) string {
 	return "NoneType"
 }
 
-// Values of arguments that were read; zero where there is none.
-func (a Args) Integer(name string) int64    { return valueOf[int64](a, name) }
-func (a Args) Number(name string) float64   { return valueOf[float64](a, name) }
-func (a Args) Text(name string) string      { return valueOf[string](a, name) }
-func (a Args) Boolean(name string) bool     { return valueOf[bool](a, name) }
-func (a Args) List(name string) []any       { return valueOf[[]any](a, name) }
+// Integer is the value of an argument that was read; zero where there is none, as of the kinds below.
+func (a Args) Integer(name string) int64 { return valueOf[int64](a, name) }
+
+// Number is that of a Number.
+func (a Args) Number(name string) float64 { return valueOf[float64](a, name) }
+
+// Text is that of a Text.
+func (a Args) Text(name string) string { return valueOf[string](a, name) }
+
+// Boolean is that of a Boolean.
+func (a Args) Boolean(name string) bool { return valueOf[bool](a, name) }
+
+// List is that of a List.
+func (a Args) List(name string) []any { return valueOf[[]any](a, name) }
+
+// Integers is that of Integers.
 func (a Args) Integers(name string) []int64 { return valueOf[[]int64](a, name) }
 
 func valueOf[T any](a Args, name string) T {

@@ -29,8 +29,6 @@ func PickleOf(v any) Pickle {
 	return b.Bytes()
 }
 
-func (t Tally) Pickle() Pickle { return PickleOf(t) }
-
 func pickleTo(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
 	case nil:

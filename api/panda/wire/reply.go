@@ -52,14 +52,14 @@ func (e Envelope) Write(w http.ResponseWriter) {
 	WriteJSON(w, max(e.Status, http.StatusOK), e)
 }
 
-// refusal is an answer of the old API that says no.
+// refusal is what Declined makes.
 type refusal struct {
 	StatusCode  int    `json:"StatusCode"`
 	ErrorDialog string `json:"errorDialog"`
 }
 
-// Declined is a refusal.
-func Declined(code int, why string) refusal { return refusal{code, why} }
+// Declined is an answer of the old API that says no.
+func Declined(code int, why string) any { return refusal{code, why} }
 
 // WriteJSON answers with v. Pilots read no chunks and no compressed answers: the length is said.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
