@@ -25,11 +25,11 @@ var _ Gate = (*site.Store)(nil)
 
 // mayPull is nil when the caller of a request may pull at a queue; else it says why not, in the words of the answer.
 func (s Config) mayPull(ctx context.Context, queue string) error {
-	c := callerOf(ctx)
+	c := wire.CallerOf(ctx)
 	p := file.Pilot{Origin: c.Origin}
 	switch {
 	case !c.MayPull(queue):
-		return forbidden{fmt.Errorf("queue %s is not one at which %s may pull", queue, c)}
+		return wire.Forbid(fmt.Errorf("queue %s is not one at which %s may pull", queue, c))
 	case c.Anonymous():
 	case c.Is(access.Operator, access.Admin):
 		return nil
@@ -41,7 +41,7 @@ func (s Config) mayPull(ctx context.Context, queue string) error {
 	if s.Gate == nil || s.Gate.Admits(queue, p) {
 		return nil
 	}
-	return forbidden{fmt.Errorf("queue %s is not for %s: the site file lists its pilots", queue, pilotName(p))}
+	return wire.Forbid(fmt.Errorf("queue %s is not for %s: the site file lists its pilots", queue, pilotName(p)))
 }
 
 // pilotName is a pilot in the words of a refusal.
@@ -51,14 +51,6 @@ func pilotName(p file.Pilot) string {
 		return "a pilot without a credential"
 	}
 	return strings.Join(known, ", ")
-}
-
-// callerOf returns who made a request.
-func callerOf(ctx context.Context) *access.Caller {
-	if c := access.CallerIn(ctx); c != nil {
-		return c
-	}
-	return access.Anybody // a handler without the guard, in tests
 }
 
 // guard lets those in who may come in and may make the call, and tells the handler who they are. All others are answered as the
@@ -140,7 +132,7 @@ func mayCall(c *access.Caller, r *http.Request) error {
 	for i, role := range roles {
 		names[i] = string(role)
 	}
-	return forbidden{fmt.Errorf("%s needs the role %s; this is %s", what, strings.Join(names, " or "), c)}
+	return wire.Forbid(fmt.Errorf("%s needs the role %s; this is %s", what, strings.Join(names, " or "), c))
 }
 
 // looksInto says whether a request asks what tasks and jobs are made of: commands, parameters, files, what payloads said. A
@@ -185,7 +177,7 @@ const scRole = 60
 // the old one has 200 for everything, and a status code in the answer. Web pages get 403 from both, and who brings a token
 // whose issuer does not answer 503.
 func refuse(w http.ResponseWriter, r *http.Request, why error) {
-	status, right, unchecked := http.StatusForbidden, forbidden{}, keys.Unchecked{}
+	status, right, unchecked := http.StatusForbidden, wire.Forbidden{}, keys.Unchecked{}
 	switch {
 	case errors.As(why, &right):
 		status = http.StatusOK

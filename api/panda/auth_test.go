@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
@@ -60,7 +61,7 @@ func listen(t *testing.T, s *server, c *tls.Config) string {
 		scheme, l = "https://", tls.NewListener(l, c)
 	}
 	srv := &http.Server{Handler: s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, seenAs(callerOf(r.Context())))
+		_, _ = io.WriteString(w, seenAs(wire.CallerOf(r.Context())))
 	})), ErrorLog: quiet}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = srv.Serve(l) }()

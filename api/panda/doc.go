@@ -4,7 +4,7 @@
 //
 //	POST /server/panda/getJob updateJob …       pilot3 up to 3.11: old.go
 //	POST /api/v1/pilot/acquire_jobs … (latest)  pilots since 2026-05, Harvester, panda-server's own client: pilot.go
-//	     /api/v1/harvester/ job/ statistics/ system/   Harvesters, scripts, monitors: harvester.go, jobs.go, statistics.go, system.go
+//	     /api/v1/harvester/ job/ statistics/ system/   Harvesters, scripts, monitors: harvesters, jobs.go, statistics, system.go
 //	GET  /trf/<key>/runShell, /trf/<name>       payload scripts, free of tokens: pilots fetch them without one (trf.go)
 //	POST /trf/<key>/log                         the end of what a payload wrote, by the secret of its attempt (payload_log.go)
 //	GET  /cache/<name>                          files that clients uploaded for their jobs, free of tokens too (files.go)

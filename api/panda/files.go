@@ -47,7 +47,7 @@ func (s *server) fileCalls() []wire.Endpoint {
 func (s *server) findFile(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	name, err := s.Sandboxes.Find(ctx, callerOf(ctx).Known(), a.Integer("file_size"), a.Integer("checksum"))
+	name, err := s.Sandboxes.Find(ctx, wire.CallerOf(ctx).Known(), a.Integer("file_size"), a.Integer("checksum"))
 	switch {
 	case errors.Is(err, sandbox.ErrNone):
 		return wire.Envelope{Success: true, Message: "NOT FOUND"}
@@ -73,7 +73,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(maxTransfer)) // where there is none, that of all requests holds
 	_ = control.SetWriteDeadline(time.Now().Add(maxTransfer + s.Timeout))
-	over, ok := s.uploads.begin(ctx, callerOf(ctx).Known())
+	over, ok := s.uploads.begin(ctx, wire.CallerOf(ctx).Known())
 	if !ok {
 		wire.Bad(wire.TryAgain).Write(w)
 		return
@@ -81,7 +81,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	defer over()
 	name, content, err := formFile(w, r)
 	if err == nil {
-		err = s.Sandboxes.Put(ctx, callerOf(ctx).Known(), name, content)
+		err = s.Sandboxes.Put(ctx, wire.CallerOf(ctx).Known(), name, content)
 	}
 	switch {
 	case err == nil:

@@ -123,9 +123,6 @@ func (s *pilots) acquire(r *http.Request, q wanted) ([]pandaJob, error) {
 	return jobs, nil
 }
 
-// forbidden is an error of a caller that may not.
-type forbidden struct{ error }
-
 // none is true when a pull got no job for a reason that lies with the jobs or the queue, not with the daemon or the
 // request.
 func none(err error) bool {

@@ -120,7 +120,7 @@ func pickled(e wire.Envelope) any {
 func flatAs(name string) func(wire.Envelope) any {
 	return func(e wire.Envelope) any {
 		switch {
-		case e.Message == databaseError:
+		case e.Message == wire.DatabaseError:
 			return wire.Declined(wire.ScTimeOut, e.Message)
 		case !e.Success:
 			return wire.Declined(wire.ScFailed, e.Message)

@@ -102,22 +102,3 @@ func (s *pilots) taskOf(ctx context.Context, id int64) named {
 	s.tasks.of[id] = n
 	return n
 }
-
-// statusOf is PanDA's word for how a job stands; empty for one that there is not.
-func statusOf(jobState string, lease dispatcher.LeaseState) string {
-	switch jobState {
-	case "waiting":
-		return "defined"
-	case "ready":
-		return "activated"
-	case "leased":
-		switch lease {
-		case dispatcher.Starting, dispatcher.Running:
-			return string(lease)
-		case dispatcher.Draining:
-			return "transferring"
-		}
-		return "sent"
-	}
-	return jobState // finished, failed, cancelled
-}

@@ -77,7 +77,7 @@ func descriptionOf(row dispatcher.JobRow, t generator.Task) description {
 		d[name] = 0
 	}
 	d.ofTask(t)
-	maps.Copy(d, description{"PandaID": row.ID, "jediTaskID": row.Task, "taskID": row.Task, "jobStatus": statusOf(row.State, ""),
+	maps.Copy(d, description{"PandaID": row.ID, "jediTaskID": row.Task, "taskID": row.Task, "jobStatus": wire.StatusOf(row.State, ""),
 		"gshare": row.Share, "assignedPriority": row.Priority, "currentPriority": row.Priority, "attemptNr": row.Attempt,
 		"maxAttempt": row.MaxAttempts, "failedAttempt": row.Attempt - 1, "creationTime": wire.PandaTime(&row.CreatedAt),
 		"endTime": wire.PandaTime(row.EndedAt), "nInputFiles": len(row.Inputs), "nInputDataFiles": len(row.Inputs),
@@ -120,7 +120,7 @@ func (d description) ofTask(t generator.Task) {
 // ofAttempt is what became of a job's running or last attempt.
 func (d description) ofAttempt(jobState string, last dispatcher.Attempt) {
 	if jobState == "leased" {
-		d["jobStatus"] = statusOf(jobState, dispatcher.LeaseState(last.State))
+		d["jobStatus"] = wire.StatusOf(jobState, dispatcher.LeaseState(last.State))
 	}
 	d["startTime"], d["modificationHost"], d["pilotID"] = wire.PandaTime(last.StartedAt), orNull(last.Node), orNull(last.Pilot)
 	d["outputFiles"], d["cpuConsumptionTime"], d["cpuConsumptionUnit"] = last.Outputs, int64(last.Usage.CPUSeconds), "s"

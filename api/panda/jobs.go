@@ -6,8 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
+	"github.com/divvyhq/divvy/api/panda/harvesters"
+	"github.com/divvyhq/divvy/api/panda/statistics"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
@@ -21,14 +22,8 @@ type Jobs interface {
 	Metadata(ctx context.Context, task, after int64, n int) ([]dispatcher.JobMetadata, error)
 	// KillJobs cancels jobs; those that were live come back, by rising id.
 	KillJobs(ctx context.Context, ids []int64) ([]int64, error)
-	// Loaded says whether the daemon has read its state: before that, Counts, Queues and Standing have nothing.
-	Loaded(context.Context) error
-	// Counts are live jobs by kind, Ended those that were over within a time.
-	Counts() []dispatcher.Count
-	Ended(ctx context.Context, within time.Duration) ([]dispatcher.Count, error)
-	Queues() []dispatcher.QueueStanding
-	Standing() dispatcher.Standing
-	SetTargetSlots(context.Context, dispatcher.TargetSlots) error
+	statistics.Jobs
+	harvesters.Jobs
 }
 
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
@@ -72,7 +67,7 @@ type told struct {
 func (s jobs) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	stands, err := s.stands(r.Context(), first(a.Integers("job_ids")))
 	if err != nil {
-		return wire.Bad(databaseError)
+		return wire.Bad(wire.DatabaseError)
 	}
 	all := make([]told, len(stands))
 	for i, j := range stands {
@@ -85,7 +80,7 @@ func (s jobs) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
 
 // jobDescription tells all that is known of each job; null for one that there is not.
 func (s jobs) jobDescription(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s.Config, r, "get_description", func(ctx context.Context) ([]description, error) {
+	return wire.Answer(s.below(), r, "get_description", func(ctx context.Context) ([]description, error) {
 		ids := first(a.Integers("job_ids"))
 		found, err := s.describe(ctx, ids)
 		all := make([]description, len(ids))
@@ -101,7 +96,7 @@ const metadataPerPage = 500
 
 // jobMetadata tells what payloads of a task's finished jobs reported, by job.
 func (s jobs) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
-	e := answer(s.Config, r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
+	e := wire.Answer(s.below(), r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
 		found, after := map[string]any{}, int64(0)
 		for len(found) < mostJobs {
 			page, err := s.Jobs.Metadata(ctx, a.Integer("task_id"), after, metadataPerPage)
@@ -125,7 +120,7 @@ func (s jobs) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
 
 // killJobs cancels jobs, and says of each if it was live. Pilots hear of it with their next update.
 func (s jobs) killJobs(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s.Config, r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.Integers("job_ids"))) })
+	return wire.Answer(s.below(), r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.Integers("job_ids"))) })
 }
 
 func (s jobs) kill(ctx context.Context, ids []int64) ([]bool, error) {

@@ -55,7 +55,7 @@ func (s *pilots) getJob(r *http.Request, a wire.Args) (int, any) {
 	}
 	jobs, err := s.acquire(r, q)
 	switch {
-	case errors.As(err, new(forbidden)):
+	case errors.As(err, new(wire.Forbidden)):
 		return http.StatusOK, wire.Declined(scRole, err.Error())
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return http.StatusOK, wire.Declined(wire.ScNoJobs, wire.OldNoJobs)
@@ -97,7 +97,7 @@ func (s *pilots) updateJob(r *http.Request, a wire.Args) (int, any) {
 	}
 	kill, err := s.heed(r.Context(), u)
 	switch {
-	case errors.As(err, new(forbidden)):
+	case errors.As(err, new(wire.Forbidden)):
 		return http.StatusOK, wire.Declined(scRole, err.Error())
 	case err != nil && u.final():
 		return http.StatusServiceUnavailable, wire.Declined(wire.ScTimeOut, wire.TryAgain)
@@ -116,7 +116,7 @@ func (s *pilots) heed(ctx context.Context, u update) (kill bool, err error) {
 	defer cancel()
 	for {
 		kill, err = s.hear(ctx, u)
-		if err == nil || !u.final() || wrong(err) || errors.As(err, new(forbidden)) || errors.Is(err, dispatcher.ErrStopping) {
+		if err == nil || !u.final() || wrong(err) || errors.As(err, new(wire.Forbidden)) || errors.Is(err, dispatcher.ErrStopping) {
 			break
 		}
 		select {
@@ -138,7 +138,7 @@ func (s *pilots) updateWorkerPilotStatus(r *http.Request, a wire.Args) (int, any
 	if !workerStatus(a.Text("status")) {
 		return http.StatusOK, wire.Declined(wire.ScInvalid, "status is neither started nor finished")
 	}
-	harvesters{s.Config}.noteWorker(r, a.Text("workerID"), harvester.Said{Harvester: a.Text("harvesterID"), Status: a.Text("status"), Node: a.Text("node_id")})
+	s.harvesters.NoteWorker(r, a.Text("workerID"), harvester.Said{Harvester: a.Text("harvesterID"), Status: a.Text("status"), Node: a.Text("node_id")})
 	return http.StatusOK, heardOnly{}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/divvyhq/divvy/api/panda/harvesters"
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -13,11 +15,11 @@ import (
 )
 
 // onlyUser is the user to whose tasks the caller is bound; "": to nobody's.
-func onlyUser(ctx context.Context) string { return callerOf(ctx).OnlyUser() }
+func onlyUser(ctx context.Context) string { return wire.CallerOf(ctx).OnlyUser() }
 
 // notOf is the refusal of what belongs to another user than the caller's.
 func notOf(ctx context.Context, what string, id int64) error {
-	return forbidden{fmt.Errorf("%s %d is not one of %s", what, id, callerOf(ctx))}
+	return wire.Forbid(fmt.Errorf("%s %d is not one of %s", what, id, wire.CallerOf(ctx)))
 }
 
 // forOperators refuses callers that are bound to one user what changes things for all.
@@ -25,7 +27,7 @@ func forOperators(ctx context.Context, call string) error {
 	if onlyUser(ctx) == "" {
 		return nil
 	}
-	return forbidden{fmt.Errorf("%s needs the role operator or admin; this is %s", call, callerOf(ctx))}
+	return wire.Forbid(fmt.Errorf("%s needs the role operator or admin; this is %s", call, wire.CallerOf(ctx)))
 }
 
 // ownTasks bounds who stands for a user to that user's tasks, as the native API bounds submitters. Every call about tasks goes
@@ -188,7 +190,7 @@ func (o ownJobs) SetTargetSlots(ctx context.Context, t dispatcher.TargetSlots) e
 }
 
 // ownWorkers keeps who stands for a user from ending workers, which run jobs of everybody.
-type ownWorkers struct{ Workers }
+type ownWorkers struct{ harvesters.Workers }
 
 // Sweep is not for submitters.
 func (o ownWorkers) Sweep(ctx context.Context, w harvester.Sweep) (int, error) {

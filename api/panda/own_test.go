@@ -177,7 +177,7 @@ func TestCallsAreBoundToTheirUser(t *testing.T) {
 			continue
 		}
 		body := w.callerAs(forHerself("alice")).raw(methodOf(e), e.Path, about(e, task.ID, jobs[0]))
-		if strings.Contains(body, "is not one of") || strings.Contains(body, databaseError) {
+		if strings.Contains(body, "is not one of") || strings.Contains(body, wire.DatabaseError) {
 			t.Errorf("%s for its owner: %s", e.Path, body)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/panda/harvesters"
+	"github.com/divvyhq/divvy/api/panda/statistics"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/internal/access"
 )
@@ -17,8 +19,8 @@ type Config struct {
 	Tasks      Tasks
 	// Jobs and Work serve statistics, Jobs and Workers Harvester, Jobs users' scripts; without them their calls are not there.
 	Jobs    Jobs
-	Work    Work
-	Workers Workers
+	Work    statistics.Work
+	Workers harvesters.Workers
 	// Sandboxes serve clients that upload files for their jobs; without them these calls are not there.
 	Sandboxes Sandboxes
 	Log       *slog.Logger
@@ -57,25 +59,26 @@ type server struct {
 	pilots     *pilots
 	tasks      tasks
 	jobs       jobs
-	harvesters harvesters
-	statistics statistics
+	statistics statistics.Calls
 	uploads    *uploads // those that are in memory
 }
 
 // pilots are the calls of pilots, and of Harvesters for theirs, in both generations.
 type pilots struct {
 	Config
-	tasks names
-	nodes seen
+	tasks      names
+	nodes      seen
+	harvesters harvesters.Calls
 }
 
-// The calls about tasks and about jobs, those of Harvesters and their operators, and those of monitors.
+// The calls about tasks and about jobs.
 type (
-	tasks      struct{ Config }
-	jobs       struct{ Config }
-	harvesters struct{ Config }
-	statistics struct{ Config }
+	tasks struct{ Config }
+	jobs  struct{ Config }
 )
+
+// below is how calls go on to the packages below.
+func (s Config) below() wire.Below { return wire.Below{Timeout: s.Timeout, Log: s.Log} }
 
 // Routes puts the routes of both generations, /trf/ and /cache/ on a router.
 func Routes(root chi.Router, c Config) {
@@ -100,7 +103,7 @@ func Routes(root chi.Router, c Config) {
 
 // calls are those of the new API.
 func (s *server) calls() []wire.Endpoint {
-	return slices.Concat(s.pilots.calls(), s.tasks.calls(), s.harvesters.calls(), s.jobs.calls(), s.statistics.calls(), s.systemCalls(), s.fileCalls())
+	return slices.Concat(s.pilots.calls(), s.tasks.calls(), s.pilots.harvesters.Endpoints(), s.jobs.calls(), s.statistics.Endpoints(), s.systemCalls(), s.fileCalls())
 }
 
 func newServer(c Config) *server {
@@ -117,5 +120,7 @@ func newServer(c Config) *server {
 	set(&c.Lease, defaultLease)
 	set(&c.Timeout, defaultTimeout)
 	c = c.bound()
-	return &server{Config: c, pilots: &pilots{Config: c}, tasks: tasks{c}, jobs: jobs{c}, harvesters: harvesters{c}, statistics: statistics{c}, uploads: newUploads()}
+	return &server{Config: c, tasks: tasks{c}, jobs: jobs{c}, uploads: newUploads(),
+		pilots:     &pilots{Config: c, harvesters: harvesters.Calls{Below: c.below(), Workers: c.Workers, Jobs: c.Jobs}},
+		statistics: statistics.Calls{Below: c.below(), Jobs: c.Jobs, Work: c.Work}}
 }

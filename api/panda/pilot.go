@@ -49,7 +49,7 @@ func (s *pilots) acquireJobs(r *http.Request, a wire.Args) wire.Envelope {
 	}
 	jobs, err := s.acquire(r, q)
 	switch {
-	case errors.As(err, new(forbidden)):
+	case errors.As(err, new(wire.Forbidden)):
 		return wire.Bad("%s", err)
 	case errors.Is(err, dispatcher.ErrNoJobs):
 		return wire.Bad(wire.NewNoJobs)
@@ -77,7 +77,7 @@ func (s *pilots) updateOne(r *http.Request, a wire.Args) wire.Envelope {
 	}
 	kill, err := s.heed(r.Context(), u)
 	switch {
-	case errors.As(err, new(forbidden)):
+	case errors.As(err, new(wire.Forbidden)):
 		return wire.Bad("%s", err)
 	case err != nil:
 		return wire.Bad(wire.TryAgain)
@@ -170,7 +170,7 @@ func (s Config) stands(ctx context.Context, ids []int64) ([]stand, error) {
 	}
 	all := make([]stand, len(ids))
 	for i, j := range jobs {
-		all[i] = stand{ids[i], statusOf(j.JobState, j.State), j.Attempt}
+		all[i] = stand{ids[i], wire.StatusOf(j.JobState, j.State), j.Attempt}
 		if j.JobState == "" {
 			all[i].Status = "not found"
 		}
@@ -183,7 +183,7 @@ func (s *pilots) updateWorkerStatus(r *http.Request, a wire.Args) wire.Envelope 
 	if !workerStatus(a.Text("status")) {
 		return wire.Bad("Invalid worker state. The worker state has to be in ('started', 'finished')")
 	}
-	return harvesters{s.Config}.noteWorker(r, a.Text("worker_id"), harvester.Said{Harvester: a.Text("harvester_id"), Status: a.Text("status"), Node: a.Text("node_id")})
+	return s.harvesters.NoteWorker(r, a.Text("worker_id"), harvester.Said{Harvester: a.Text("harvester_id"), Status: a.Text("status"), Node: a.Text("node_id")})
 }
 
 // updateWorkerNode and updateWorkerGPU hear what a host is made of. Pilots say what they need with each pull, so nothing

@@ -26,7 +26,14 @@ func each(t *testing.T, scenario func(t *testing.T, w *world, pilot func() *fake
 }
 
 // id is the job that a pilot has or had.
-func (p *fakePilot) id() int64 { return int64(p.job["PandaID"].(float64)) }
+func (p *fakePilot) id() int64 {
+	p.t.Helper()
+	id, had := p.job["PandaID"].(float64)
+	if !had {
+		p.t.Fatal("the pilot never got a job")
+	}
+	return int64(id)
+}
 
 func TestFinishes(t *testing.T) {
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
@@ -128,7 +135,9 @@ func TestLostFinal(t *testing.T) {
 		w.submit(1, 2, "true")
 		first, second := pilot(), pilot()
 		first.mute = true
-		first.run()
+		if !first.run() {
+			t.Fatal("the first pilot got no job")
+		}
 		w.expire(first.id())
 		if !second.run() || second.id() != first.id() || second.job["attemptNr"] != 2.0 {
 			t.Fatal(second.job)
@@ -164,7 +173,9 @@ func TestSuperseded(t *testing.T) {
 		w.submit(1, 2, "true")
 		first, second := pilot(), pilot()
 		first.mute = true
-		first.run()
+		if !first.run() {
+			t.Fatal("the first pilot got no job")
+		}
 		w.expire(first.id())
 		if !second.getJob() || second.id() != first.id() {
 			t.Fatal(second.job)

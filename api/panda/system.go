@@ -24,7 +24,7 @@ func (s *server) systemCalls() []wire.Endpoint {
 // getAttributes says back what it was asked, as it came here. Credentials are left out.
 func (s *server) getAttributes(r *http.Request, a wire.Args) wire.Envelope {
 	said, env := map[string]string{}, map[string]string{"REQUEST_METHOD": r.Method, "REQUEST_URI": r.RequestURI, "REMOTE_ADDR": r.RemoteAddr,
-		"SERVER_PROTOCOL": r.Proto, "HTTP_HOST": r.Host, "SSL_CLIENT_S_DN": callerOf(r.Context()).DN}
+		"SERVER_PROTOCOL": r.Proto, "HTTP_HOST": r.Host, "SSL_CLIENT_S_DN": wire.CallerOf(r.Context()).DN}
 	for name, v := range a {
 		said[name] = fmt.Sprint(v)
 	}
@@ -49,7 +49,7 @@ func lines(of map[string]string, between string) string {
 
 // getUserAttributes says who is asking, in PanDA's words. There are no working groups here.
 func (s *server) getUserAttributes(r *http.Request, _ wire.Args) wire.Envelope {
-	c := callerOf(r.Context())
+	c := wire.CallerOf(r.Context())
 	production := !c.Anonymous() && c.Is(access.Operator, access.Admin)
 	fqans := []string{}
 	if c.Origin != "" {

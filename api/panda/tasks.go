@@ -107,7 +107,7 @@ func (s tasks) noTask(call string, err error) wire.Envelope {
 	var faults paramFaults
 	switch {
 	case errors.As(err, &faults):
-	case errors.As(err, new(forbidden)):
+	case errors.As(err, new(wire.Forbidden)):
 		code = taskForeign
 	case errors.Is(err, generator.ErrNoTask):
 		return wire.Envelope{Message: "Task not found", Data: taskUnknown}

@@ -48,7 +48,7 @@ func (s tasks) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 		if a.Boolean("dataset_only") && t.Inputs > 0 {
 			return wire.Good([]dataset{d})
 		}
-		e := answer(s.Config, r, "get_datasets_and_files", func(ctx context.Context) ([]dataset, error) {
+		e := wire.Answer(s.below(), r, "get_datasets_and_files", func(ctx context.Context) ([]dataset, error) {
 			ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: t.ID, Live: true, Ended: endedStates, Limit: mostJobs})
 			if err != nil {
 				return nil, err

@@ -20,7 +20,7 @@ const mostIDs = 10_000_000
 
 // taskJobs are the ids of all jobs of a task, in whatever state; none of a task that there is not.
 func (s jobs) taskJobs(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s.Config, r, "get_job_ids", func(ctx context.Context) ([]int64, error) {
+	return wire.Answer(s.below(), r, "get_job_ids", func(ctx context.Context) ([]int64, error) {
 		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Ended: endedStates, Limit: mostIDs})
 		return append([]int64{}, ids...), err
 	})
@@ -32,7 +32,7 @@ func (s jobs) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope {
 	if a.Boolean("unsuccessful_only") {
 		chosen.Live, chosen.Ended = false, unsuccessful
 	}
-	return answer(s.Config, r, "get_job_descriptions", func(ctx context.Context) ([]description, error) {
+	return wire.Answer(s.below(), r, "get_job_descriptions", func(ctx context.Context) ([]description, error) {
 		ids, err := s.Jobs.JobIDs(ctx, chosen)
 		if err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func (s jobs) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope {
 // it makes after.
 func (s jobs) killTaskJobs(r *http.Request, a wire.Args) wire.Envelope {
 	more := false
-	e := answer(s.Config, r, "kill_unfinished_jobs", func(ctx context.Context) ([]bool, error) {
+	e := wire.Answer(s.below(), r, "kill_unfinished_jobs", func(ctx context.Context) ([]bool, error) {
 		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Limit: mostJobs})
 		if err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ func (s tasks) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
 		user = owner(r)
 	}
 	chosen := generator.Recent{User: user, Label: cmp.Or(a.Text("prod_source_label"), usualLabel), Since: since, After: a.Integer("min_task_id"), Limit: mostTasks}
-	return answer(s.Config, r, "get_tasks_modified_since", func(ctx context.Context) (map[string]facts, error) {
+	return wire.Answer(s.below(), r, "get_tasks_modified_since", func(ctx context.Context) (map[string]facts, error) {
 		tasks, err := s.Known.Recent(ctx, chosen)
 		found := map[string]facts{}
 		for _, t := range tasks {
@@ -47,7 +47,7 @@ func (s tasks) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
 
 // owner is whose tasks a caller means without saying so; "" = everybody's.
 func owner(r *http.Request) string {
-	if c := callerOf(r.Context()); c.Vouched || c.User != "" {
+	if c := wire.CallerOf(r.Context()); c.Vouched || c.User != "" {
 		return c.Known()
 	}
 	return ""
@@ -87,7 +87,7 @@ func (s tasks) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
 	if err != nil {
 		return wire.Bad("%s", err)
 	}
-	return answer(s.Config, r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
+	return wire.Answer(s.below(), r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
 		var tasks []generator.Task
 		var err error
 		if ids == nil || chosen.Request != "" {

@@ -67,7 +67,7 @@ func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key 
 	if err != nil {
 		return generator.Task{}, nil, err
 	}
-	asked, c := given, callerOf(ctx)
+	asked, c := given, wire.CallerOf(ctx)
 	if who := c.Known(); who != "" && (c.User != "" || wire.Absent(given["userName"])) {
 		asked = maps.Clone(given)
 		asked["userName"] = who
@@ -123,7 +123,7 @@ func (s tasks) insertTask(r *http.Request, a wire.Args) wire.Envelope {
 	}
 	name, _ := wire.ToText(given["taskName"])
 	user, _ := wire.ToText(given["userName"])
-	c := callerOf(ctx)
+	c := wire.CallerOf(ctx)
 	t, err := s.Steering.Reject(ctx, generator.Rejected{Name: cmp.Or(wire.Clean(name), "unnamed"),
 		User: cmp.Or(c.User, wire.Clean(user), c.Known(), "anonymous"), Reason: e.Message, Parameters: kept})
 	if err != nil {

@@ -1,4 +1,4 @@
-package panda
+package harvesters
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // updateWorkers keeps workers; the answer has a true for each. One that cannot be read spoils them all.
-func (s harvesters) updateWorkers(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) updateWorkers(r *http.Request, a wire.Args) wire.Envelope {
 	workers := make([]harvester.Worker, len(a.List("workers")))
 	done := make([]bool, len(workers))
 	for i, item := range a.List("workers") {
@@ -23,19 +23,19 @@ func (s harvesters) updateWorkers(r *http.Request, a wire.Args) wire.Envelope {
 		}
 		done[i] = true
 	}
-	return answer(s.Config, r, "update_workers", func(ctx context.Context) ([]bool, error) {
+	return wire.Answer(s.Below, r, "update_workers", func(ctx context.Context) ([]bool, error) {
 		return done, s.Workers.Update(ctx, wire.Clean(a.Text("harvester_id")), workers)
 	})
 }
 
-// noteWorker notes what the pilot of a worker said of itself. Pilots that no Harvester has sent say it as well: that is
+// NoteWorker notes what the pilot of a worker said of itself. Pilots that no Harvester has sent say it as well: that is
 // nothing to be noted.
-func (s harvesters) noteWorker(r *http.Request, worker string, p harvester.Said) wire.Envelope {
+func (s Calls) NoteWorker(r *http.Request, worker string, p harvester.Said) wire.Envelope {
 	id, err := strconv.ParseInt(worker, 10, 64)
 	if s.Workers == nil || err != nil {
 		return wire.Good(nil)
 	}
-	return answer(s.Config, r, "status of a worker's pilot", func(ctx context.Context) (any, error) {
+	return wire.Answer(s.Below, r, "status of a worker's pilot", func(ctx context.Context) (any, error) {
 		p.Worker, p.Harvester, p.Node = id, wire.Clean(p.Harvester), wire.Clean(p.Node)
 		_, err := s.Workers.PilotStatus(ctx, p)
 		return nil, err
@@ -85,7 +85,7 @@ func workerOf(item any) (w harvester.Worker, err error) {
 }
 
 // serviceMetrics keeps figures of hosts: triples of a time, a host, and figures as JSON in a string.
-func (s harvesters) serviceMetrics(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) serviceMetrics(r *http.Request, a wire.Args) wire.Envelope {
 	all := make([]harvester.Metrics, len(a.List("metrics")))
 	for i, item := range a.List("metrics") {
 		var err error
@@ -93,7 +93,7 @@ func (s harvesters) serviceMetrics(r *http.Request, a wire.Args) wire.Envelope {
 			return wire.Bad("metrics[%d]: %s", i, err)
 		}
 	}
-	return answer(s.Config, r, "update_service_metrics", func(ctx context.Context) ([]bool, error) {
+	return wire.Answer(s.Below, r, "update_service_metrics", func(ctx context.Context) ([]bool, error) {
 		return []bool{true}, s.Workers.AddMetrics(ctx, wire.Clean(a.Text("harvester_id")), all)
 	})
 }
@@ -121,7 +121,7 @@ func metricsOf(item any) (m harvester.Metrics, err error) {
 var dialogParams = wire.Params{"diagID": wire.Integer | wire.Needed, "moduleName": wire.Text, "identifier": wire.Text, "creationTime": wire.Text, "messageLevel": wire.Text, "diagMessage": wire.Text}
 
 // addDialogs keeps messages.
-func (s harvesters) addDialogs(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) addDialogs(r *http.Request, a wire.Args) wire.Envelope {
 	all := make([]harvester.Dialog, len(a.List("dialogs")))
 	for i, item := range a.List("dialogs") {
 		var err error
@@ -129,7 +129,7 @@ func (s harvesters) addDialogs(r *http.Request, a wire.Args) wire.Envelope {
 			return wire.Bad("dialogs[%d]: %s", i, err)
 		}
 	}
-	return answer(s.Config, r, "add_dialogs", func(ctx context.Context) (any, error) {
+	return wire.Answer(s.Below, r, "add_dialogs", func(ctx context.Context) (any, error) {
 		return nil, s.Workers.AddDialogs(ctx, wire.Clean(a.Text("harvester_id")), all)
 	})
 }

@@ -1,4 +1,4 @@
-package panda
+package statistics
 
 import (
 	"cmp"
@@ -20,10 +20,29 @@ type Work interface {
 
 var _ Work = (*generator.Reader)(nil)
 
-// calls answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
+// Jobs are counted as they stand; *dispatcher.Dispatcher is one.
+type Jobs interface {
+	// Loaded says whether the daemon has read its state: before that, Counts and Queues have nothing.
+	Loaded(context.Context) error
+	// Counts are live jobs by kind, Ended those that were over within a time.
+	Counts() []dispatcher.Count
+	Ended(ctx context.Context, within time.Duration) ([]dispatcher.Count, error)
+	Queues() []dispatcher.QueueStanding
+}
+
+var _ Jobs = (*dispatcher.Dispatcher)(nil)
+
+// Calls are those of monitors, and of Harvesters that want to know where jobs wait. Without Jobs or Work there are none.
+type Calls struct {
+	wire.Below
+	Jobs Jobs
+	Work Work
+}
+
+// Endpoints answer from the state of the machine; no job is looked at. A ready job is not at a queue here as it is in PanDA: it
 // counts as activated at each queue that it may run at. Every job that has a lease counts as running, and who ended as in
 // the hours of the window. The cloud of a queue is its pool.
-func (s statistics) calls() []wire.Endpoint {
+func (s Calls) Endpoints() []wire.Endpoint {
 	if s.Jobs == nil || s.Work == nil {
 		return nil
 	}
@@ -51,7 +70,7 @@ var (
 )
 
 // countState is PanDA's word for the state of counted jobs.
-func countState(c dispatcher.Count) string { return statusOf(c.State, dispatcher.Running) }
+func countState(c dispatcher.Count) string { return wire.StatusOf(c.State, dispatcher.Running) }
 
 // analysisLabels are those of users' jobs; all others are production.
 var analysisLabels = []string{"user", "panda"}
@@ -59,17 +78,17 @@ var analysisLabels = []string{"user", "panda"}
 func isAnalysis(c dispatcher.Count) bool { return slices.Contains(analysisLabels, c.Label) }
 
 // counts are live jobs, and those that ended within a time.
-func (s statistics) counts(ctx context.Context, within time.Duration) ([]dispatcher.Count, error) {
+func (s Calls) counts(ctx context.Context, within time.Duration) ([]dispatcher.Count, error) {
 	ended, err := s.Jobs.Ended(ctx, within)
 	return append(s.Jobs.Counts(), ended...), cmp.Or(s.Jobs.Loaded(ctx), err)
 }
 
-func (s statistics) statsByCloud(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) statsByCloud(r *http.Request, a wire.Args) wire.Envelope {
 	analysis := a.Text("type") == "analysis"
 	if t := a.Text("type"); t != "" && t != "production" && !analysis {
 		return wire.Envelope{Message: `Parameter "type" needs to be either "production" or "analysis" `, Data: wire.Tally{}}
 	}
-	return answer(s.Config, r, "job_stats_by_cloud", func(ctx context.Context) (wire.Tally, error) {
+	return wire.Answer(s.Below, r, "job_stats_by_cloud", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		for _, c := range together(counts) {
@@ -85,8 +104,8 @@ func (s statistics) statsByCloud(r *http.Request, a wire.Args) wire.Envelope {
 
 // statsByProcessingType splits what shares have among the processing types of their tasks: exact where a share has tasks of
 // one type only, or lives in one pool.
-func (s statistics) statsByProcessingType(r *http.Request, _ wire.Args) wire.Envelope {
-	return answer(s.Config, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (wire.Tally, error) {
+func (s Calls) statsByProcessingType(r *http.Request, _ wire.Args) wire.Envelope {
+	return wire.Answer(s.Below, r, "production_job_stats_by_cloud_and_processing_type", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		counts, err := s.counts(ctx, usualWindow)
 		if err != nil {
@@ -141,8 +160,8 @@ func split(c dispatcher.Count, work []generator.Work) map[string]int64 {
 }
 
 // activeBySite is what Harvester asks for, to know where pilots are wanted: every queue is named.
-func (s statistics) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
-	return answer(s.Config, r, "active jobs", func(ctx context.Context) (wire.Tally, error) {
+func (s Calls) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
+	return wire.Answer(s.Below, r, "active jobs", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
@@ -163,8 +182,8 @@ func (s statistics) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
 }
 
 // activeDetailed counts by queue, resource type and label.
-func (s statistics) activeDetailed(r *http.Request, _ wire.Args) wire.Envelope {
-	return answer(s.Config, r, "active jobs in detail", func(ctx context.Context) (wire.Tally, error) {
+func (s Calls) activeDetailed(r *http.Request, _ wire.Args) wire.Envelope {
+	return wire.Answer(s.Below, r, "active jobs in detail", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		if err := s.Jobs.Loaded(ctx); err != nil {
 			return nil, err
@@ -180,7 +199,7 @@ func (s statistics) activeDetailed(r *http.Request, _ wire.Args) wire.Envelope {
 }
 
 // statsBy counts by queue, perhaps share, class and state.
-func (s statistics) statsBy(share bool) func(*http.Request, wire.Args) wire.Envelope {
+func (s Calls) statsBy(share bool) func(*http.Request, wire.Args) wire.Envelope {
 	return func(r *http.Request, a wire.Args) wire.Envelope {
 		within := usualWindow
 		if _, said := a["time_window"]; said {
@@ -190,7 +209,7 @@ func (s statistics) statsBy(share bool) func(*http.Request, wire.Args) wire.Enve
 			}
 			within = time.Duration(minutes) * time.Minute
 		}
-		return answer(s.Config, r, "job statistics", func(ctx context.Context) (json.RawMessage, error) {
+		return wire.Answer(s.Below, r, "job statistics", func(ctx context.Context) (json.RawMessage, error) {
 			counts, err := s.counts(ctx, within)
 			if !share {
 				counts = together(counts)

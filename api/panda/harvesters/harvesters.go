@@ -1,13 +1,13 @@
-package panda
+package harvesters
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 
 	"github.com/divvyhq/divvy/api/panda/wire"
+	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
@@ -29,11 +29,24 @@ type Workers interface {
 
 var _ Workers = (*harvester.Store)(nil)
 
-// databaseError is what callers know for it.
-const databaseError = "database error in the PanDA server"
+// Jobs knows how queues and shares stand; *dispatcher.Dispatcher is one.
+type Jobs interface {
+	Queues() []dispatcher.QueueStanding
+	Standing() dispatcher.Standing
+	SetTargetSlots(context.Context, dispatcher.TargetSlots) error
+}
 
-// calls are those of Harvesters, and of who steers them.
-func (s harvesters) calls() []wire.Endpoint {
+var _ Jobs = (*dispatcher.Dispatcher)(nil)
+
+// Calls are those of Harvesters, and of who steers them. Without Workers or Jobs there are none.
+type Calls struct {
+	wire.Below
+	Workers Workers
+	Jobs    Jobs
+}
+
+// Endpoints are the calls by their paths.
+func (s Calls) Endpoints() []wire.Endpoint {
 	if s.Workers == nil || s.Jobs == nil {
 		return nil
 	}
@@ -56,24 +69,9 @@ func (s harvesters) calls() []wire.Endpoint {
 	}
 }
 
-// answer runs a call of the packages below in time. What went wrong is logged, and the caller told that it did.
-func answer[T any](s Config, r *http.Request, what string, do func(context.Context) (T, error)) wire.Envelope {
-	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
-	defer cancel()
-	data, err := do(ctx)
-	if errors.As(err, new(forbidden)) {
-		return wire.Bad("%s", err)
-	}
-	if err != nil {
-		s.Log.Warn(what, "error", err)
-		return wire.Bad(databaseError)
-	}
-	return wire.Good(data)
-}
-
 // heartbeat hears that a Harvester lives. Some say nothing of themselves with an empty list.
-func (s harvesters) heartbeat(r *http.Request, a wire.Args) wire.Envelope {
-	beat := harvester.Beat{Harvester: wire.Clean(a.Text("harvester_id")), User: callerOf(r.Context()).Known()}
+func (s Calls) heartbeat(r *http.Request, a wire.Args) wire.Envelope {
+	beat := harvester.Beat{Harvester: wire.Clean(a.Text("harvester_id")), User: wire.CallerOf(r.Context()).Known()}
 	beat.Host, _, _ = net.SplitHostPort(r.RemoteAddr)
 	switch said := a["data"].(type) {
 	case nil:
@@ -84,19 +82,19 @@ func (s harvesters) heartbeat(r *http.Request, a wire.Args) wire.Envelope {
 			return wire.Bad("Type error: 'data' must be of type dict, got %s.", wire.KindOf(said))
 		}
 	}
-	return answer(s.Config, r, "heartbeat of a Harvester", func(ctx context.Context) (any, error) { return nil, s.Workers.Heartbeat(ctx, beat) })
+	return wire.Answer(s.Below, r, "heartbeat of a Harvester", func(ctx context.Context) (any, error) { return nil, s.Workers.Heartbeat(ctx, beat) })
 }
 
 // currentWorkerID tells the highest id of a Harvester's workers, for one that has lost its count.
-func (s harvesters) currentWorkerID(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s.Config, r, "get_current_worker_id", func(ctx context.Context) (int64, error) {
+func (s Calls) currentWorkerID(r *http.Request, a wire.Args) wire.Envelope {
+	return wire.Answer(s.Below, r, "get_current_worker_id", func(ctx context.Context) (int64, error) {
 		return s.Workers.LastID(ctx, wire.Clean(a.Text("harvester_id")))
 	})
 }
 
 // workerStatistics counts workers by queue, Harvester, job type, resource type and status.
-func (s harvesters) workerStatistics(r *http.Request, _ wire.Args) wire.Envelope {
-	return answer(s.Config, r, "get_worker_statistics", func(ctx context.Context) (wire.Tally, error) {
+func (s Calls) workerStatistics(r *http.Request, _ wire.Args) wire.Envelope {
+	return wire.Answer(s.Below, r, "get_worker_statistics", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
 		numbers, err := s.Workers.Numbers(ctx)
 		for _, n := range numbers {
@@ -107,7 +105,7 @@ func (s harvesters) workerStatistics(r *http.Request, _ wire.Args) wire.Envelope
 }
 
 // reportWorkerStatistics keeps a Harvester's own count at a queue: by job type, resource type and status.
-func (s harvesters) reportWorkerStatistics(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) reportWorkerStatistics(r *http.Request, a wire.Args) wire.Envelope {
 	said, ok := wire.Unwrap(a["statistics"]).(map[string]any)
 	if !ok {
 		return wire.Bad("Type error: 'statistics' must be a dict as JSON.")
@@ -132,7 +130,7 @@ func (s harvesters) reportWorkerStatistics(r *http.Request, a wire.Args) wire.En
 			}
 		}
 	}
-	e := answer(s.Config, r, "report_worker_statistics", func(ctx context.Context) (any, error) {
+	e := wire.Answer(s.Below, r, "report_worker_statistics", func(ctx context.Context) (any, error) {
 		return nil, s.Workers.Report(ctx, wire.Clean(a.Text("harvester_id")), wire.Clean(a.Text("panda_queue")), numbers)
 	})
 	if e.Success {
@@ -154,12 +152,12 @@ type command struct {
 const mostCommands = 1000
 
 // acquireCommands hands out the commands that wait, each once.
-func (s harvesters) acquireCommands(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) acquireCommands(r *http.Request, a wire.Args) wire.Envelope {
 	n := a.Integer("n_commands")
 	if n < 0 {
 		return wire.Bad("Argument error: 'n_commands' is %d, it must not be negative", n)
 	}
-	return answer(s.Config, r, "acquire_commands", func(ctx context.Context) ([]command, error) {
+	return wire.Answer(s.Below, r, "acquire_commands", func(ctx context.Context) ([]command, error) {
 		got, err := s.Workers.Acquire(ctx, wire.Clean(a.Text("harvester_id")), int(min(n, mostCommands)))
 		all := make([]command, len(got))
 		for i, c := range got {
@@ -173,15 +171,15 @@ func (s harvesters) acquireCommands(r *http.Request, a wire.Args) wire.Envelope 
 }
 
 // acknowledgeCommands hears that commands were done. Those that are not known were done long ago.
-func (s harvesters) acknowledgeCommands(r *http.Request, a wire.Args) wire.Envelope {
-	return answer(s.Config, r, "acknowledge_commands", func(ctx context.Context) (any, error) {
+func (s Calls) acknowledgeCommands(r *http.Request, a wire.Args) wire.Envelope {
+	return wire.Answer(s.Below, r, "acknowledge_commands", func(ctx context.Context) (any, error) {
 		_, err := s.Workers.Acknowledge(ctx, a.Integers("command_ids"))
 		return nil, err
 	})
 }
 
 // addSweepCommand has the Harvesters of a queue end workers there; ALL selects all statuses, elements or hosts.
-func (s harvesters) addSweepCommand(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) addSweepCommand(r *http.Request, a wire.Args) wire.Envelope {
 	w := harvester.Sweep{Queues: []string{wire.Clean(a.Text("panda_queue"))}}
 	for name, to := range map[string]*harvester.Selection{"status_list": &w.Statuses, "ce_list": &w.Elements, "submission_host_list": &w.Hosts} {
 		for _, v := range a.List(name) {
@@ -193,7 +191,7 @@ func (s harvesters) addSweepCommand(r *http.Request, a wire.Args) wire.Envelope 
 		}
 	}
 	n := 0
-	e := answer(s.Config, r, "add_sweep_command", func(ctx context.Context) (_ any, err error) {
+	e := wire.Answer(s.Below, r, "add_sweep_command", func(ctx context.Context) (_ any, err error) {
 		n, err = s.Workers.Sweep(ctx, w)
 		return nil, err
 	})

@@ -1,4 +1,4 @@
-package panda
+package statistics
 
 import (
 	"context"
@@ -7,17 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 )
 
-// otherJobs are the calls that statistics do not make.
-type otherJobs = Jobs
-
 // manyCounts are the counts of a site with as many shares, each with ready jobs that may run at as many queues, and jobs that
 // run at a hundred of them.
 type manyCounts struct {
-	otherJobs
 	counts []dispatcher.Count
 	queues []dispatcher.QueueStanding
 }
@@ -57,9 +54,9 @@ func many(n int) manyCounts {
 // What the statistics of 1000 shares at 1000 queues with ten million ready jobs cost beside the dispatcher.
 func BenchmarkStatistics(b *testing.B) {
 	m := many(1000)
-	s := newServer(Config{Jobs: m, Work: m})
+	s := Calls{Below: wire.Below{Timeout: time.Minute}, Jobs: m, Work: m}
 	for _, call := range []string{"active_job_stats_by_site", "active_job_detailed_stats_by_site", "job_stats_by_cloud", "job_stats_by_site_and_resource_type", "job_stats_by_site_share_and_resource_type"} {
-		for _, e := range s.statistics.calls() {
+		for _, e := range s.Endpoints() {
 			if e.Path != "/statistics/"+call {
 				continue
 			}

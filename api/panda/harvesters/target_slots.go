@@ -1,4 +1,4 @@
-package panda
+package harvesters
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const (
 
 // addTargetSlots caps the cores that may be held at a queue, for a share or a kind of jobs, until a date, or has these jobs
 // come first while fewer are held; -1 takes it back. It counts for who is granted something from then on; nothing is killed.
-func (s harvesters) addTargetSlots(r *http.Request, a wire.Args) wire.Envelope {
+func (s Calls) addTargetSlots(r *http.Request, a wire.Args) wire.Envelope {
 	t := dispatcher.TargetSlots{Queue: wire.Clean(a.Text("panda_queue")), Class: a.Text("resource_type"), Slots: int(a.Integer("slots")), Floor: a.Text("mode") == modeFloor}
 	if n := a.Integer("slots"); n < -1 || n > math.MaxInt32 {
 		return wire.Bad("Argument error: 'slots' is %d, expected 0 or more, or -1 for no cap", n)
@@ -45,7 +45,7 @@ func (s harvesters) addTargetSlots(r *http.Request, a wire.Args) wire.Envelope {
 			return wire.Bad("Argument error: 'global_share': %s", err)
 		}
 	}
-	e := answer(s.Config, r, "add_target_slots", func(ctx context.Context) (any, error) { return nil, s.Jobs.SetTargetSlots(ctx, t) })
+	e := wire.Answer(s.Below, r, "add_target_slots", func(ctx context.Context) (any, error) { return nil, s.Jobs.SetTargetSlots(ctx, t) })
 	if e.Success {
 		e.Message = s.targetMessage(t, a)
 	}
@@ -53,7 +53,7 @@ func (s harvesters) addTargetSlots(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // targetMessage says what was set, in the words that PanDA's operators know.
-func (s harvesters) targetMessage(t dispatcher.TargetSlots, a wire.Args) string {
+func (s Calls) targetMessage(t dispatcher.TargetSlots, a wire.Args) string {
 	orNone := func(name string) string {
 		if v := a.Text(name); v != "" {
 			return v
@@ -91,7 +91,7 @@ func expiry(said string, now time.Time) (time.Time, error) {
 }
 
 // shareCalled finds a share by its path, or by its name where only one has it.
-func (s harvesters) shareCalled(name string) (shares.ShareID, error) {
+func (s Calls) shareCalled(name string) (shares.ShareID, error) {
 	var found []dispatcher.ShareStanding
 	for _, p := range s.Jobs.Standing().Pools {
 		for _, c := range p.Shares {

@@ -1,4 +1,4 @@
-package panda
+package statistics
 
 import (
 	"cmp"

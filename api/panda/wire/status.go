@@ -1,0 +1,22 @@
+package wire
+
+import "github.com/divvyhq/divvy/dispatcher"
+
+// StatusOf is PanDA's word for how a job stands; empty for one that there is not.
+func StatusOf(jobState string, lease dispatcher.LeaseState) string {
+	switch jobState {
+	case "waiting":
+		return "defined"
+	case "ready":
+		return "activated"
+	case "leased":
+		switch lease {
+		case dispatcher.Starting, dispatcher.Running:
+			return string(lease)
+		case dispatcher.Draining:
+			return "transferring"
+		}
+		return "sent"
+	}
+	return jobState // finished, failed, cancelled
+}
