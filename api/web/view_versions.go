@@ -60,7 +60,7 @@ type VersionPage struct {
 func (v VersionPage) Heading() string { return fmt.Sprintf("Version %d", v.Version) }
 
 // Lines are the changes in words.
-func (v VersionPage) Lines() []changeLine { return changeLines(v.Changes) }
+func (v VersionPage) Lines() []site.ChangeLine { return v.Changes.Lines() }
 
 func (t *tree) version(ctx context.Context, r *Request) (Dated, error) {
 	n, err := strconv.ParseInt(r.Param("version"), 10, 64)
@@ -84,47 +84,4 @@ func (t *tree) version(ctx context.Context, r *Request) (Dated, error) {
 		page.Changes, err = t.site.Diff(ctx, page.Against, n)
 	}
 	return page, err
-}
-
-// changeLine is a difference in words.
-type changeLine struct{ Sign, Text string }
-
-// changeLines lists what differs: + added, − removed, ~ changed.
-func changeLines(c site.Changes) (lines []changeLine) {
-	add := func(kind, text string) {
-		sign := "~"
-		switch kind {
-		case "added":
-			sign = "+"
-		case "removed":
-			sign = "−"
-		}
-		lines = append(lines, changeLine{sign, text})
-	}
-	for _, s := range c.Shares {
-		add(string(s.Kind), "share "+s.String())
-	}
-	for _, q := range c.Queues {
-		add(q.Kind, q.String())
-	}
-	entries := func(what string, all []site.EntryChange) {
-		for _, e := range all {
-			add(e.Kind, e.Line(what))
-		}
-	}
-	rules := func(what string, all []site.RuleChange) {
-		for _, r := range all {
-			add(r.Kind, r.Line(what))
-		}
-	}
-	entries("resource", c.Resources)
-	entries("claim template", c.ClaimTemplates)
-	rules("rule", c.Rules)
-	rules("limit", c.Limits)
-	entries("retry rule", c.RetryRules)
-	entries("site", c.Attempts)
-	if n := c.OnNoMatch; n != nil {
-		add("changed", fmt.Sprintf("on_no_match: %s → %s", n.Before, n.After))
-	}
-	return lines
 }

@@ -21,7 +21,7 @@ type WhatIfPage struct {
 }
 
 // Lines are the changes in words.
-func (w WhatIfPage) Lines() []changeLine { return changeLines(w.Result.Changes) }
+func (w WhatIfPage) Lines() []site.ChangeLine { return w.Result.Changes.Lines() }
 
 // MayApply says whether the file could be put in force.
 func (w WhatIfPage) MayApply() bool {
@@ -86,8 +86,8 @@ func (t *tree) apply(ctx context.Context, r *Request) (Answer, error) {
 		}
 		c := Confirmation{Question: fmt.Sprintf("Put version %d in force?", dry.Version), Verb: "Apply", Back: "/what-if",
 			Details: []string{"It is in force at once, in every daemon. No job is killed. A rollback makes the old version a new one."}}
-		for _, l := range changeLines(dry.Changes) {
-			c.Details = append(c.Details, l.Sign+" "+l.Text)
+		for _, l := range dry.Changes.Lines() {
+			c.Details = append(c.Details, l.Sign()+" "+l.Text)
 		}
 		return r.Confirm(c), nil
 	}

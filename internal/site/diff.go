@@ -40,6 +40,51 @@ func (c Changes) None() bool {
 		len(c.Rules) == 0 && len(c.RetryRules) == 0 && len(c.Attempts) == 0 && len(c.Limits) == 0 && c.OnNoMatch == nil
 }
 
+// ChangeLine is a difference in words.
+type ChangeLine struct{ Kind, Text string }
+
+// Sign returns + for what was added, − for what was removed, else ~.
+func (l ChangeLine) Sign() string {
+	switch l.Kind {
+	case "added":
+		return "+"
+	case "removed":
+		return "−"
+	}
+	return "~"
+}
+
+// Lines lists what differs.
+func (c Changes) Lines() (lines []ChangeLine) {
+	add := func(kind, text string) { lines = append(lines, ChangeLine{kind, text}) }
+	entries := func(what string, all []EntryChange) {
+		for _, e := range all {
+			add(e.Kind, e.Line(what))
+		}
+	}
+	rules := func(what string, all []RuleChange) {
+		for _, r := range all {
+			add(r.Kind, r.Line(what))
+		}
+	}
+	for _, s := range c.Shares {
+		add(string(s.Kind), "share "+s.String())
+	}
+	for _, q := range c.Queues {
+		add(q.Kind, q.String())
+	}
+	entries("resource", c.Resources)
+	entries("claim template", c.ClaimTemplates)
+	rules("rule", c.Rules)
+	rules("limit", c.Limits)
+	entries("retry rule", c.RetryRules)
+	entries("site", c.Attempts)
+	if n := c.OnNoMatch; n != nil {
+		add("changed", fmt.Sprintf("on_no_match: %s → %s", n.Before, n.After))
+	}
+	return lines
+}
+
 // QueueChange is one difference between the queues of two sites.
 type QueueChange struct {
 	Kind   string `json:"kind" enum:"added,removed,renamed,changed"`

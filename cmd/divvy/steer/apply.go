@@ -215,38 +215,14 @@ func writeChanges(w io.Writer, changes wire.SiteChanges) {
 		fmt.Fprintln(w, "nothing changes but the words")
 		return
 	}
-	for _, s := range c.Shares {
-		changeLine(w, string(s.Kind), "share "+s.String())
-	}
-	for _, q := range c.Queues {
-		changeLine(w, q.Kind, q.String())
-	}
-	for _, r := range c.Resources {
-		changeLine(w, r.Kind, r.Line("resource"))
-	}
-	for _, t := range c.ClaimTemplates {
-		changeLine(w, t.Kind, t.Line("claim template"))
-	}
-	for _, r := range c.Rules {
-		changeLine(w, r.Kind, r.Line("rule"))
-	}
-	for _, l := range c.Limits {
-		changeLine(w, l.Kind, l.Line("limit"))
-	}
-	for _, r := range c.RetryRules {
-		changeLine(w, r.Kind, r.Line("retry rule"))
-	}
-	for _, r := range c.Attempts {
-		changeLine(w, r.Kind, r.Line("site"))
-	}
-	if n := c.OnNoMatch; n != nil {
-		changeLine(w, "changed", fmt.Sprintf("on_no_match: %s → %s", n.Before, n.After))
+	for _, l := range c.Lines() {
+		changeLine(w, l)
 	}
 }
 
-func changeLine(w io.Writer, kind, line string) {
+func changeLine(w io.Writer, l site.ChangeLine) {
 	sign, colour := "~", text.FgYellow
-	switch kind {
+	switch l.Kind {
 	case "added":
 		sign, colour = "+", text.FgGreen
 	case "removed":
@@ -255,7 +231,7 @@ func changeLine(w io.Writer, kind, line string) {
 	if show.Colourful(w) {
 		sign = colour.Sprint(sign)
 	}
-	fmt.Fprintf(w, "%s %s\n", sign, line)
+	fmt.Fprintf(w, "%s %s\n", sign, l.Text)
 }
 
 // writeTargets draws the tree with the targets before and after.
