@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -16,7 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/panda"
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/api/wire"
@@ -54,7 +55,7 @@ type Config struct {
 	// Outside knows credentials that others have made, as its files say it now; nil: there are none.
 	Outside func() *access.Outside
 	// Rates bound what is served of one token.
-	Rates Rates
+	Rates edge.Rates
 	// Access makes and revokes tokens.
 	Access Access
 	// Reports answers GET /v1/reports/{name}.
@@ -78,13 +79,12 @@ type server struct {
 	dispatcher Dispatcher
 	log        *slog.Logger
 	entrance   access.Entrance
-	metrics    *metrics
+	edge       *edge.Edge
+	pilots     *pilots.Calls
+	load       *pilots.Load
 	timeout    time.Duration
-	load       *load
-	paces      *paces
-	waits      *waits
 	began      time.Time
-	huma       huma.API
+	doc        *document
 	page       *web.Page
 	fixed      map[string][]string // methods of paths that a route with a parameter would take for one of its own
 }
@@ -115,9 +115,10 @@ func newServer(c Config) *server {
 	c.Tasks, c.Steering, c.Site = tasks, ownSteering{c.Steering, tasks}, ownSite{c.Site}
 	s := &server{
 		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, entrance: access.Entrance{Book: c.Book, Outside: c.Outside, Open: !c.Closed},
-		metrics: newMetrics(c.Registry), timeout: c.Timeout, load: newLoad(), paces: newPaces(c.Rates), began: time.Now(),
+		load: pilots.NewLoad(c.Registry), timeout: c.Timeout, began: time.Now(),
 	}
-	s.waits = &waits{caller: s.entrance.Caller, ours: s.entrance.Ours, all: map[waitsOf]*party{}}
+	s.edge = edge.New(c.Log, c.Tracer, s.entrance, c.Rates, c.Registry)
+	s.pilots = pilots.New(s.edge, s.entrance, s.dispatcher, s.load, s.timeout, (&names{s.dispatcher, s.Site}).withQueues)
 	return s
 }
 
@@ -141,7 +142,7 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       defaultTimeout,
-		WriteTimeout:      defaultTimeout + slack,
+		WriteTimeout:      defaultTimeout + edge.Slack,
 		IdleTimeout:       6 * time.Minute, // longer than the longest long poll, so that pilots keep their connection
 		MaxHeaderBytes:    64 << 10,
 		ConnContext:       door.WithLane,
@@ -155,22 +156,22 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 // router is an empty one, with the edge around it.
 func (s *server) router() *chi.Mux {
 	root := chi.NewMux()
-	root.Use(s.edge, s.asFixed, middleware.GetHead) // what watches a service asks by HEAD
+	root.Use(s.edge.Around, s.asFixed, middleware.GetHead) // what watches a service asks by HEAD
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		if s.page == nil || !s.page.NoPage(w, r) {
-			s.fail(w, problem.New(problem.NoRoute, r.URL.Path))
+			s.edge.Fail(w, problem.New(problem.NoRoute, r.URL.Path))
 		}
 	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Allow"] = allowed(root, r.URL.Path)
-		s.fail(w, problem.New(problem.Method, r.Method+" "+r.URL.Path))
+		s.edge.Fail(w, problem.New(problem.Method, r.Method+" "+r.URL.Path))
 	})
 	return root
 }
 
 func (s *server) routes() http.Handler {
 	root := s.router()
-	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, wire.Health{Status: "ok"}) })
+	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { edge.Reply(w, wire.Health{Status: "ok"}) })
 	root.Get("/readyz", s.ready)
 	if s.Relay != nil {
 		root.Method(http.MethodPost, relay.Path, s.Relay.Serve(s.question))
@@ -182,34 +183,41 @@ func (s *server) routes() http.Handler {
 	s.pandaRoutes(apart)
 	s.page = s.pageRoutes(root)
 	root.Group(func(r chi.Router) {
-		r.Use(s.guard)
-		for path, h := range s.pilotRoutes() {
+		r.Use(s.edge.Guard)
+		for path, h := range s.pilots.Routes() {
 			r.Post(path, h)
 		}
-		r.Put("/v1/tasks/{id}/inputs", s.inputs)
 		r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))
-		s.huma = humachi.New(r, s.document())
-		s.huma.UseMiddleware(s.carry)
-		s.describe()
-		s.taskRoutes()
-		s.reassignRoutes()
-		s.tagRoutes()
-		s.jobRoutes()
-		s.shareRoutes()
-		s.explainRoutes()
-		s.queueRoutes()
-		s.stockRoutes()
+		s.doc = &document{edge: s.edge, timeout: s.timeout}
+		s.doc.huma = humachi.New(r, s.doc.config())
+		s.doc.huma.UseMiddleware(s.doc.carry)
+		s.doc.describe()
+		known := &names{s.dispatcher, s.Site}
+		tasks := &taskCalls{s.doc, known, s.Tasks, s.Steering, s.Site}
+		jobs := &jobCalls{s.doc, known, s.dispatcher, s.Tasks, s.Relay}
+		shares := &shareCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site, s.Relay}
+		resources := &resourceCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site}
+		site := &siteCalls{s.doc, s.Steering, s.Site}
+		r.Put("/v1/tasks/{id}/inputs", tasks.inputs)
+		tasks.taskRoutes()
+		tasks.reassignRoutes()
+		tasks.tagRoutes()
+		jobs.jobRoutes()
+		shares.shareRoutes()
+		jobs.explainRoutes()
+		shares.queueRoutes()
+		shares.stockRoutes()
 		s.reportRoutes()
-		s.resourceRoutes()
-		s.claimRoutes()
-		s.siteRoutes()
-		s.laterRoutes()
-		s.whatIfRoutes()
+		resources.resourceRoutes()
+		resources.claimRoutes()
+		site.siteRoutes()
+		site.laterRoutes()
+		site.whatIfRoutes()
 		s.statusRoutes()
 		s.logRoutes()
 		s.tokenRoutes()
-		s.tidy()
-		r.Get("/openapi.json", s.openapi())
+		s.doc.tidy()
+		r.Get("/openapi.json", s.doc.openapi())
 	})
 	s.fixed = fixedPaths(root)
 	f := s.front(root)
@@ -244,7 +252,7 @@ func (s *server) asFixed(next http.Handler) http.Handler {
 			return
 		}
 		w.Header()["Allow"] = has
-		s.fail(w, problem.New(problem.Method, r.Method+" "+r.URL.Path))
+		s.edge.Fail(w, problem.New(problem.Method, r.Method+" "+r.URL.Path))
 	})
 }
 
@@ -265,9 +273,9 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		if err := s.Ready(ctx); err != nil {
 			p := problem.New(problem.NotReady, err.Error())
-			s.fail(w, p)
+			s.edge.Fail(w, p)
 			return
 		}
 	}
-	reply(w, wire.Health{Status: "ready"})
+	edge.Reply(w, wire.Health{Status: "ready"})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 )
 
@@ -20,23 +21,23 @@ func FuzzBodies(f *testing.F) {
 	b := newBench(&testing.T{})
 	fill := strings.NewReplacer("{id}", "3", "{name}", "CERN", "{version}", "1", "{queue}", "CERN", "{task}", "3", "{job}", "7", "{claim}", "7", "*", "A")
 	f.Fuzz(func(t *testing.T, body string, asJSON bool) {
-		for _, r := range rights {
-			if r.method == http.MethodGet || !strings.HasPrefix(r.pattern, "/v1/") {
+		for _, r := range edge.Rights {
+			if r.Method == http.MethodGet || !strings.HasPrefix(r.Pattern, "/v1/") {
 				continue
 			}
 			kind := "application/yaml"
 			if asJSON {
 				kind = "application/json"
 			}
-			w := b.call(r.method, fill.Replace(r.pattern), body, "Content-Type", kind)
+			w := b.call(r.Method, fill.Replace(r.Pattern), body, "Content-Type", kind)
 			switch {
 			case w.Code == http.StatusNotImplemented: // not wired in this bench
 			case w.Code >= 500:
-				t.Errorf("%s %s: %d %s", r.method, r.pattern, w.Code, w.Body)
+				t.Errorf("%s %s: %d %s", r.Method, r.Pattern, w.Code, w.Body)
 			case w.Code >= 400 && w.Header().Get("Content-Type") == wire.ProblemType:
 				var p wire.Problem
 				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Code == "" || p.Title == "" {
-					t.Errorf("%s %s: %d %s: %v", r.method, r.pattern, w.Code, w.Body, err)
+					t.Errorf("%s %s: %d %s: %v", r.Method, r.Pattern, w.Code, w.Body, err)
 				}
 			}
 		}

@@ -16,29 +16,30 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/danielgtaylor/huma/v2/validation"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 )
 
 // checkBodies holds the JSON body of a request against the schema of its route before huma reads it. huma's own check takes a
 // whole body apart first and has no end of faults: 8 MB could make a million of them.
-func (s *server) checkBodies(ctx huma.Context, next func(huma.Context)) {
+func (d *document) checkBodies(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		next(ctx)
 		return
 	}
-	buf := buffers.Get().(*bytes.Buffer)
-	defer release(buf)
-	if err := s.checkBody(ctx, op, buf); err != nil {
+	buf := edge.Buffers.Get().(*bytes.Buffer)
+	defer edge.Release(buf)
+	if err := d.checkBody(ctx, op, buf); err != nil {
 		_, w := humachi.Unwrap(ctx)
-		s.fail(w, err)
+		d.edge.Fail(w, err)
 		return
 	}
 	next(read{layer: ctx, body: buf.Bytes()})
 }
 
 // checkBody reads the body into buf.
-func (s *server) checkBody(ctx huma.Context, op *huma.Operation, buf *bytes.Buffer) error {
+func (d *document) checkBody(ctx huma.Context, op *huma.Operation, buf *bytes.Buffer) error {
 	if kind, _, _ := strings.Cut(ctx.Header("Content-Type"), ";"); kind != "" && !isJSON(strings.TrimSpace(kind)) {
 		return problem.New(problem.MediaType, "")
 	}
@@ -55,7 +56,7 @@ func (s *server) checkBody(ctx huma.Context, op *huma.Operation, buf *bytes.Buff
 		}
 		return nil
 	}
-	return checkJSON(s.huma.OpenAPI().Components.Schemas, op.RequestBody.Content["application/json"].Schema, buf.Bytes())
+	return checkJSON(d.huma.OpenAPI().Components.Schemas, op.RequestBody.Content["application/json"].Schema, buf.Bytes())
 }
 
 func isJSON(kind string) bool {

@@ -31,9 +31,9 @@ type claimInput struct {
 	ID int64 `path:"id" minimum:"1" doc:"Id of the claim."`
 }
 
-func (s *server) claimRoutes() {
+func (s *resourceCalls) claimRoutes() {
 	tags := []string{"resources"}
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "list-claims", Method: http.MethodGet, Path: "/v1/resource-claims", Tags: tags, Summary: "List resource claims",
 		Description: "What several jobs of a task hold together: units, a node, devices of it. In the order of their ids; those that are released only by their state.",
 	}, func(ctx context.Context, in *claimsInput) (wire.Page[dispatcher.ClaimStanding], error) {
@@ -48,19 +48,19 @@ func (s *server) claimRoutes() {
 		}
 		return page(claims, in.Limit, func(c dispatcher.ClaimStanding) int64 { return c.ID }), err
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-claim", Method: http.MethodGet, Path: "/v1/resource-claims/{id}", Tags: tags, Summary: "Show a resource claim with the jobs that hold it and that wait",
 	}, func(ctx context.Context, in *claimInput) (dispatcher.ClaimStanding, error) {
 		return s.dispatcher.Claim(ctx, in.ID)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "create-claim", Method: http.MethodPost, Path: "/v1/resource-claims", Tags: tags, Summary: "Make a resource claim outside of tasks", DefaultStatus: http.StatusCreated,
 		Description: "A node, or devices of it, for jobs of any task that refer to it by its name; they wait until it is made. It stays until it is deleted. The same again changes nothing.",
 	}, func(ctx context.Context, in *createClaimInput) (dispatcher.ClaimStanding, error) {
 		claim, err := s.dispatcher.CreateClaim(ctx, in.Body)
-		return claim, s.withQueues(err)
+		return claim, s.names.withQueues(err)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "delete-claim", Method: http.MethodDelete, Path: "/v1/resource-claims", Tags: tags, Summary: "Delete a resource claim that was made outside of tasks",
 		Description: "Refused while jobs hold it, unless it is forced. Jobs that refer to it wait until there is one of its name again.",
 	}, func(ctx context.Context, in *deleteClaimInput) (dispatcher.ClaimStanding, error) {
@@ -69,9 +69,9 @@ func (s *server) claimRoutes() {
 }
 
 // knownClaimFilter is an error when nothing can ever match: no claim of a task or a resource that there is not.
-func (s *server) knownClaimFilter(ctx context.Context, in *claimsInput) error {
+func (s *resourceCalls) knownClaimFilter(ctx context.Context, in *claimsInput) error {
 	if in.Task > 0 {
-		if _, err := s.Tasks.Task(ctx, in.Task); err != nil {
+		if _, err := s.tasks.Task(ctx, in.Task); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/golden"
+	"github.com/divvyhq/divvy/internal/mutate"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
@@ -65,7 +67,7 @@ func TestDocumentHasAllRoutes(t *testing.T) {
 
 // operations lists the document's operations.
 func operations(b *bench) (ops []*huma.Operation) {
-	doc := b.server.huma.OpenAPI()
+	doc := b.server.doc.huma.OpenAPI()
 	for path, item := range doc.Paths {
 		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "DELETE": item.Delete} {
 			if op != nil {
@@ -106,7 +108,7 @@ const goodTask = `{"name":"t","user":"alice","label":"managed","command":["true"
 func TestAnswersAreAsDescribed(t *testing.T) {
 	b := newBench(t)
 	b.dispatcher.jobs = []dispatcher.JobRow{{ID: 7, State: "ready"}}
-	registry := b.server.huma.OpenAPI().Components.Schemas
+	registry := b.server.doc.huma.OpenAPI().Components.Schemas
 	for _, op := range operations(b) {
 		t.Run(op.OperationID, func(t *testing.T) {
 			path := strings.NewReplacer("{id}", "7", "{name}", "CERN", "{version}", "2").Replace(op.Path)
@@ -139,7 +141,7 @@ func validate(registry huma.Registry, schema *huma.Schema, v any) []error {
 // the same places.
 func TestDescriptionOfPulls(t *testing.T) {
 	b := newBench(t)
-	doc := b.server.huma.OpenAPI()
+	doc := b.server.doc.huma.OpenAPI()
 	for path, good := range map[string]string{
 		"/v1/pulls": `{"queue":"CERN","pilot":"p1","node":"n","devices":["gpu0"],"slot":{"cores":8,"memory_mb":1,"disk_mb":1,"walltime_s":1,"labels":{"os":"el9"}},
 			"max":4,"wait_s":0.5,"request_id":"r","only":{"labels":["a"],"task":7,"user":"u"}}`,
@@ -149,8 +151,8 @@ func TestDescriptionOfPulls(t *testing.T) {
 	} {
 		schema := doc.Paths[path].Post.RequestBody.Content["application/json"].Schema
 		n := 0
-		for _, body := range mutations(good) {
-			if path == "/v1/pulls" && len(body) > maxPull {
+		for _, body := range mutate.JSON(good) {
+			if path == "/v1/pulls" && len(body) > pilots.MaxPull {
 				continue // refused before it is read, see TestBadBodies
 			}
 			var v any
@@ -192,69 +194,12 @@ func samePlace(t *testing.T, body string, fault error, p *wire.Problem) {
 	}
 }
 
-// mutations of a JSON object: each field left out, of another type, negative, huge, empty, and unknown ones.
-func mutations(good string) []string {
-	out := []string{good}
-	var walk func(v any, rebuild func(any) any)
-	emit := func(v any) {
-		b, err := json.Marshal(v)
-		if err != nil {
-			panic(err)
-		}
-		out = append(out, string(b))
-	}
-	walk = func(v any, rebuild func(any) any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for key, value := range v {
-				with := func(x any) any {
-					m := map[string]any{}
-					for k, y := range v {
-						m[k] = y
-					}
-					m[key] = x
-					return rebuild(m)
-				}
-				without := map[string]any{"unknown": map[string]any{"a": 1}}
-				for k, y := range v {
-					if k != key {
-						without[k] = y
-					}
-				}
-				emit(rebuild(without))
-				if key == "outputs" || key == "labels" || key == "report" {
-					emit(with([]any{}))
-					continue
-				}
-				for _, x := range []any{-1, 1e9, 0, "", "odd", strings.Repeat("x", 300), strings.Repeat("ä", 5000), strings.Repeat("y", 65537), true, []any{}, map[string]any{}} {
-					emit(with(x))
-				}
-				walk(value, with)
-			}
-		case []any:
-			for i, value := range v {
-				walk(value, func(x any) any {
-					l := slices.Clone(v)
-					l[i] = x
-					return rebuild(l)
-				})
-			}
-		}
-	}
-	var v any
-	if err := json.Unmarshal([]byte(good), &v); err != nil {
-		panic(err)
-	}
-	walk(v, func(x any) any { return x })
-	return out
-}
-
 // A list longer than the bound is refused by both.
 func TestBoundOfItems(t *testing.T) {
 	b := newBench(t)
-	for _, n := range []int{maxItems, maxItems + 1} {
+	for _, n := range []int{pilots.MaxItems, pilots.MaxItems + 1} {
 		want := 200
-		if n > maxItems {
+		if n > pilots.MaxItems {
 			want = 422
 		}
 		renew := `{"pilot":"p","leases":[` + strings.Repeat(`{"lease":"L"},`, n-1) + `{"lease":"L"}]}`

@@ -8,29 +8,30 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
 // describe puts the hand-decoded routes of pulls.go into the document.
-func (s *server) describe() {
+func (d *document) describe() {
 	pull := huma.Operation{
 		OperationID: "pull", Method: http.MethodPost, Path: "/v1/pulls", Tags: []string{"pilots"}, Summary: "Ask for jobs",
 		Description: "Waits up to wait_s for a job that the slot may run, and up to 5 s longer, also with 0, for jobs that are being made. A repeat with the same request_id gets the same leases, those of them that still run; " +
 			"with another body it is refused (422 request_reused), and when all its leases have ended, too (409 request_over). Unknown fields are ignored.",
-		MaxBodyBytes: maxPull,
+		MaxBodyBytes: pilots.MaxPull,
 		Responses: map[string]*huma.Response{"204": {
 			Description: "No job for this slot now. Come back after Retry-After seconds.",
 			Headers:     map[string]*huma.Param{"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "Seconds, with jitter."}},
 		}},
 	}
-	s.add(pull, reflect.TypeFor[dispatcher.PullRequest](), reflect.TypeFor[dispatcher.PullReply]())
-	s.add(huma.Operation{
+	d.add(pull, reflect.TypeFor[dispatcher.PullRequest](), reflect.TypeFor[dispatcher.PullReply]())
+	d.add(huma.Operation{
 		OperationID: "renew-leases", Method: http.MethodPost, Path: "/v1/leases/renew", Tags: []string{"pilots"}, Summary: "Keep leases",
 		Description: "The heartbeat of a pilot, for all its leases at once. A lease that is lost, or at a queue that the token is not for, must be stopped; one in cancel is to be ended with " +
 			"SIGTERM, and SIGKILL after its grace. Unknown fields are ignored.",
 	}, reflect.TypeFor[dispatcher.RenewRequest](), reflect.TypeFor[dispatcher.RenewReply]())
-	s.add(huma.Operation{
+	d.add(huma.Operation{
 		OperationID: "finish-leases", Method: http.MethodPost, Path: "/v1/leases/finish", Tags: []string{"pilots"}, Summary: "Report ended attempts",
 		Description: "Idempotent: repeat it until it is answered. lease_lost means that the attempt had ended otherwise, or is at a queue that the token is not for, and nothing was changed. " +
 			"Where a result is not as described all are refused, 422 with the place of each fault, and nothing is recorded: send the others without it. Unknown fields are ignored.",
@@ -42,8 +43,8 @@ func (s *server) describe() {
 var pilotShapes = []string{"PullRequest", "Slot", "Only", "RenewRequest", "Renewal", "Usage", "FinishRequest", "Result"}
 
 // tidy makes the schemas say what is so: pilots' requests are open, and no list is null but where a pilot sends one.
-func (s *server) tidy() {
-	schemas := s.huma.OpenAPI().Components.Schemas.Map()
+func (d *document) tidy() {
+	schemas := d.huma.OpenAPI().Components.Schemas.Map()
 	for _, schema := range schemas {
 		for _, property := range schema.Properties {
 			if property.Type == huma.TypeArray {
@@ -63,8 +64,8 @@ func (s *server) tidy() {
 }
 
 // add puts a route that is served by a plain handler into the document. A nil in is no body.
-func (s *server) add(op huma.Operation, in, out reflect.Type) {
-	registry := s.huma.OpenAPI().Components.Schemas
+func (d *document) add(op huma.Operation, in, out reflect.Type) {
+	registry := d.huma.OpenAPI().Components.Schemas
 	if in != nil {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/json": {Schema: registry.Schema(in, true, "")},
@@ -81,5 +82,5 @@ func (s *server) add(op huma.Operation, in, out reflect.Type) {
 		Description: "Error",
 		Content:     map[string]*huma.MediaType{wire.ProblemType: {Schema: registry.Schema(reflect.TypeFor[wire.Problem](), true, "")}},
 	}
-	s.huma.OpenAPI().AddOperation(&op)
+	d.huma.OpenAPI().AddOperation(&op)
 }

@@ -1,6 +1,6 @@
 // Package api is the daemon's HTTP face: routes, wire checks, errors, and the OpenAPI document.
 //
-//	POST /v1/pulls /v1/leases/renew /v1/leases/finish          pilots: decoded by hand (pulls.go), described in describe.go
+//	POST /v1/pulls /v1/leases/renew /v1/leases/finish          pilots: decoded by hand (package pilots), described in describe.go
 //	/v1/tasks /v1/jobs /v1/shares /v1/queues /v1/site /v1/tags  people and scripts: through huma
 //	PUT /v1/tasks/{id}/inputs                                   a stream of any length in constant memory (inputs.go)
 //	GET /healthz /readyz                                        free of tokens
@@ -24,29 +24,15 @@
 //     nobody's business.
 //  7. The served document is api/openapi.json byte by byte, and what it says of the hand-decoded routes is what they
 //     do: both are tests. `go test ./api -update` rewrites it and docs/http-api.md.
-//  8. rights.go is the one table of roles and routes, for the API and the page; a route that is not in it is an admin's, and a
+//  8. edge/rights.go is the one table of roles and routes, for the API and the page; a route that is not in it is an admin's, and a
 //     test holds it against the router. What a submitter or share owner is bound to further, own.go sees to, around the
 //     packages below, so that no route can forget it. Where no credential is asked for the API trusts its network, but no browser: requests that a page of another origin makes are
 //     refused, and on loopback so is any Host that is not loopback (DNS rebinding).
-//     Who a request is of: by a token of access.Book, else by what access.Outside knows of others (auth.go). What one caller asks
-//     for is bounded, but for renewals and ends (pace.go). A pull that waits ends when what has let it in is taken back (waits.go),
+//     Who a request is of: by a token of access.Book, else by what access.Outside knows of others. What one caller asks
+//     for is bounded, but for renewals and ends (package edge). A pull that waits ends when what has let it in is taken back (package pilots),
 //     a stream of the page likewise.
 //  9. Pulls and ends are served by the daemon that decides, wherever they arrive (relay.go). When it goes in the middle,
 //     what may be repeated is served here; a pull without a request id is answered 503.
 //
-// The package holds no state but which pulls wait by which token (waits.go),
-// and starts no goroutine but what a timer calls. What it needs
-// of the packages below is in needs.go.
-//
-// # The hot routes
-//
-// Pilots call three routes thousands of times a second; all others are for people. So these three are by hand from
-// end to end: taken off the connection without net/http (internal/door) and served before the router (front.go), read and
-// written without reflection (scan.go, requests.go, replies.go), counted without a look-up of labels (metrics.go),
-// bounded in time without a context each (door.Begin). A body that is out of the common shape is left to encoding/json,
-// whose verdict and words are then the answer; tests and fuzz targets hold the readers and writers against it. In one
-// run, handlers only, CPU and allocations, through encoding/json and the router → by hand: a pull 7.9 µs, 28 → 2.0 µs,
-// 6; a pull of 16 18 µs, 73 → 5.6 µs, 8; a renew of 16 28 µs, 60 → 7.5 µs, 7; a finish of 16 45 µs, 108 → 12.7 µs, 24.
-// With connection and client, in another run, pulls that wait for a batch: 33 µs, 29 behind net/http → 23 µs, 6 behind
-// the door; an empty chi handler on net/http takes 25 µs, 26 (BenchmarkBatchedPullHTTP, BenchmarkEmptyHTTP).
+// The package holds no state. What it needs of the packages below is in needs.go.
 package api

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/golden"
@@ -37,14 +38,14 @@ func TestOverviewIsCommitted(t *testing.T) {
 // docs/rights.csv says which roles may call which route.
 func TestRightsAreCommitted(t *testing.T) {
 	table := [][]string{{"method", "route", "roles"}}
-	for _, r := range rights {
+	for _, r := range edge.Rights {
 		var may []string
 		for _, role := range access.Roles() {
-			if r.has(&access.Caller{Role: role}) {
+			if r.Has(&access.Caller{Role: role}) {
 				may = append(may, string(role))
 			}
 		}
-		table = append(table, []string{r.method, r.pattern, strings.Join(may, " ")})
+		table = append(table, []string{r.Method, r.Pattern, strings.Join(may, " ")})
 	}
 	slices.SortFunc(table[1:], func(a, b []string) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
 	var text strings.Builder
@@ -56,7 +57,7 @@ func TestRightsAreCommitted(t *testing.T) {
 
 func writeRoutes(w *bytes.Buffer, b *bench) {
 	ops := operations(b)
-	for _, tag := range b.server.huma.OpenAPI().Tags {
+	for _, tag := range b.server.doc.huma.OpenAPI().Tags {
 		var routes []string
 		for _, op := range ops {
 			if op.Tags[0] == tag.Name {
@@ -141,7 +142,7 @@ func TestExamplesOfTheOverview(t *testing.T) {
 			continue
 		}
 		plain, _, _ := strings.Cut(path, "?")
-		item := b.server.huma.OpenAPI().Paths[strings.NewReplacer("/tasks/3", "/tasks/{id}").Replace(plain)]
+		item := b.server.doc.huma.OpenAPI().Paths[strings.NewReplacer("/tasks/3", "/tasks/{id}").Replace(plain)]
 		op := cmp.Or(item.Post, item.Put)
 		media := op.Responses[status].Content["application/json"]
 		var v any
@@ -149,7 +150,7 @@ func TestExamplesOfTheOverview(t *testing.T) {
 			t.Errorf("%s: %v\n%s", path, err, body)
 			continue
 		}
-		for _, e := range validate(b.server.huma.OpenAPI().Components.Schemas, media.Schema, v) {
+		for _, e := range validate(b.server.doc.huma.OpenAPI().Components.Schemas, media.Schema, v) {
 			t.Errorf("%s: %v", path, e)
 		}
 		n++

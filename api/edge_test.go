@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 )
@@ -27,7 +28,7 @@ import (
 func TestRequestID(t *testing.T) {
 	b := newBench(t)
 	for sent, kept := range map[string]bool{"abc-1": true, "": false, "two words": false, strings.Repeat("x", 129): false, "bad\x01": false} {
-		got := b.call("GET", "/healthz", "", headerRequestID, sent).Header().Get(headerRequestID)
+		got := b.call("GET", "/healthz", "", edge.HeaderRequestID, sent).Header().Get(edge.HeaderRequestID)
 		if got == "" || (got == sent) != kept {
 			t.Errorf("sent %q, got %q", sent, got)
 		}
@@ -209,7 +210,7 @@ func TestGoneClientCancelsItsPull(t *testing.T) {
 func TestInputsDeadlinesMoveOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.server.timeout = 3 * time.Second
+		b.server.doc.timeout = 3 * time.Second
 		_, client := servePiped(t, b, 700*time.Millisecond)
 		put := func(lines int, pause time.Duration) (int, string) {
 			t.Helper()

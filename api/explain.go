@@ -21,39 +21,39 @@ type whyInput struct {
 	Since string `query:"since" default:"1h" doc:"How far back to look: 90m, 24h, 7d."`
 }
 
-func (s *server) explainRoutes() {
-	route(s, huma.Operation{
+func (s *jobCalls) explainRoutes() {
+	route(s.doc, huma.Operation{
 		OperationID: "explain-job", Method: http.MethodGet, Path: "/v1/jobs/{id}/explain", Tags: []string{"jobs"}, Summary: "Explain why a job waits, or why it was given its slot",
 		Description: "Of a job that waits: how its share stands at every level, the first gate that it does not pass at each queue, its position and ETA. " +
 			"Of one that runs or has ended: the decision that started it. As the daemon that decides sees it.",
 	}, func(ctx context.Context, in *byID) (dispatcher.Explanation, error) {
-		if err := s.mayJob(ctx, in.ID); err != nil {
+		if err := mayJob(ctx, s.dispatcher, in.ID); err != nil {
 			return dispatcher.Explanation{}, err
 		}
-		if e, ok := askLead[dispatcher.Explanation](ctx, s, askExplain, in.ID); ok {
+		if e, ok := askLead[dispatcher.Explanation](ctx, s.relay, askExplain, in.ID); ok {
 			return e, nil
 		}
 		return s.dispatcher.Explain(ctx, in.ID)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "explain-task", Method: http.MethodGet, Path: "/v1/tasks/{id}/explain", Tags: []string{"tasks"}, Summary: "Explain why no more of a task runs",
 		Description: "What it waits for, and of the job that is to start next, or of a piece that is no job yet: gates, position and ETA.",
 	}, func(ctx context.Context, in *byID) (dispatcher.TaskExplanation, error) {
-		if _, err := s.Tasks.Task(ctx, in.ID); err != nil {
+		if _, err := s.tasks.Task(ctx, in.ID); err != nil {
 			return dispatcher.TaskExplanation{}, err
 		}
-		if e, ok := askLead[dispatcher.TaskExplanation](ctx, s, askExplainTask, in.ID); ok {
+		if e, ok := askLead[dispatcher.TaskExplanation](ctx, s.relay, askExplainTask, in.ID); ok {
 			return e, nil
 		}
 		return s.dispatcher.ExplainTask(ctx, in.ID)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "why", Method: http.MethodGet, Path: "/v1/shares/why", Tags: []string{"site"}, Summary: "Explain why one share was served before another",
 		Description: "How the two fared against each other in the last recorded decisions, and how they stand now where their paths part.",
 	}, s.why)
 }
 
-func (s *server) why(ctx context.Context, in *whyInput) (dispatcher.Why, error) {
+func (s *jobCalls) why(ctx context.Context, in *whyInput) (dispatcher.Why, error) {
 	since, err := shares.ParseDuration(in.Since)
 	if err != nil || since <= 0 {
 		var f problem.Faults

@@ -6,17 +6,6 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// pilotRoutes are the POST routes that pilots call all the time.
-func (s *server) pilotRoutes() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{pathPulls: s.pull, pathRenew: s.renew, pathFinish: s.finish}
-}
-
-const (
-	pathPulls  = "/v1/pulls"
-	pathRenew  = "/v1/leases/renew"
-	pathFinish = "/v1/leases/finish"
-)
-
 // front stands before the router and serves the pilots' routes itself, through the same edge and guard: the router
 // copies the request to hang its findings on it. The router has these routes too, for their other methods and for
 // whoever walks it.
@@ -28,8 +17,8 @@ type front struct {
 
 func (s *server) front(routes *chi.Mux) *front {
 	f := &front{Mux: routes, hot: map[string]http.Handler{}}
-	for path, h := range s.pilotRoutes() {
-		f.hot[path] = s.edgeOf(s.metrics.series(http.MethodPost, path), s.guardHot(http.MethodPost, path, h))
+	for path, h := range s.pilots.Routes() {
+		f.hot[path] = s.edge.Hot(path, s.Relay.tellLeader(h))
 	}
 	return f
 }

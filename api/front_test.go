@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/divvyhq/divvy/api/edge"
+	"github.com/divvyhq/divvy/api/pilots"
 )
 
 // The routes that do not go through the router are counted like all others, guarded like all others, and are only
@@ -54,8 +57,8 @@ func TestFront(t *testing.T) {
 // A body of unknown length is bounded too, and read by hand.
 func TestChunkedPull(t *testing.T) {
 	b := newBench(t)
-	for body, status := range map[string]int{goodPull: 200, `{"queue":"` + strings.Repeat("x", maxPull) + `"}`: 413} {
-		ts := serve(t, b, slack)
+	for body, status := range map[string]int{goodPull: 200, `{"queue":"` + strings.Repeat("x", pilots.MaxPull) + `"}`: 413} {
+		ts := serve(t, b, edge.Slack)
 		resp, err := http.Post(ts.URL+"/v1/pulls", "application/json", struct{ *strings.Reader }{strings.NewReader(body)})
 		if err != nil {
 			t.Fatal(err)

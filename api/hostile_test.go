@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -15,7 +16,7 @@ import (
 
 // filled is a body of about 8 MB: one text again and again between two others.
 func filled(before, one, after string) string {
-	return before + strings.Repeat(one, (maxBody-len(before)-len(after)-1)/len(one)-1) + strings.TrimSuffix(one, ",") + after
+	return before + strings.Repeat(one, (edge.MaxBody-len(before)-len(after)-1)/len(one)-1) + strings.TrimSuffix(one, ",") + after
 }
 
 // hostile are bodies of 8 MB that have as much wrong as they can. The figure is how many bytes reading may take for each of them.
@@ -32,7 +33,7 @@ var hostile = []struct {
 	{"names of inputs", "/v1/tasks", filled(`{"name":"n","user":"u","command":["c"],"inputs":[`, `"",`, "]}"), 40},
 	{"unknown keys", "/v1/tasks", numbered(`{"name":"n","user":"u"`, `,"k%d":0`, "}"), 8},
 	{"variables", "/v1/tasks", numbered(`{"name":"n","user":"u","env":{"a":"a"`, `,"k%d":"0"`, "}}"), 8},
-	{"a long key", "/v1/tasks", `{"` + strings.Repeat("k", maxBody-10) + `":0}`, 24},
+	{"a long key", "/v1/tasks", `{"` + strings.Repeat("k", edge.MaxBody-10) + `":0}`, 24},
 	{"selection", "/v1/tasks/actions", filled(`{"verb":"kill","tasks":[`, "-1,", "]}"), 8},
 	{"ends", "/v1/leases/finish", filled(`{"pilot":"p","results":[`, "{},", "]}"), 8},
 	{"renewals", "/v1/leases/renew", filled(`{"pilot":"p","leases":[`, "{},", "]}"), 8},
@@ -42,7 +43,7 @@ var hostile = []struct {
 func numbered(before, one, after string) string {
 	b := strings.Builder{}
 	b.WriteString(before)
-	for i := 0; b.Len() < maxBody-100; i++ {
+	for i := 0; b.Len() < edge.MaxBody-100; i++ {
 		fmt.Fprintf(&b, one, i)
 	}
 	b.WriteString(after)
@@ -53,7 +54,7 @@ func numbered(before, one, after string) string {
 func TestHostileBodies(t *testing.T) {
 	b := newBench(t)
 	for _, h := range hostile {
-		if len(h.body) < maxBody-100 || len(h.body) > maxBody {
+		if len(h.body) < edge.MaxBody-100 || len(h.body) > edge.MaxBody {
 			t.Fatalf("%s: %d bytes", h.name, len(h.body))
 		}
 		var before, after runtime.MemStats

@@ -5,14 +5,23 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 )
+
+// document are the routes of people and scripts, as huma serves and describes them.
+type document struct {
+	huma    huma.API
+	edge    *edge.Edge
+	timeout time.Duration
+}
 
 // Body is an answer that is v as JSON.
 type body[T any] struct{ Body T }
@@ -24,15 +33,15 @@ type Cursor struct {
 }
 
 // route registers a route with huma: fn's errors go through the table, its time is bounded.
-func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) (O, error)) {
+func route[I, O any](d *document, op huma.Operation, fn func(context.Context, *I) (O, error)) {
 	if op.MaxBodyBytes == 0 {
-		op.MaxBodyBytes = maxBody
+		op.MaxBodyBytes = edge.MaxBody
 	}
 	// As long as the handler may take: the deadline also ends the wait for the answer, see extend.
-	op.BodyReadTimeout = s.timeout + slack
-	op.SkipValidateBody, op.Middlewares = true, append(op.Middlewares, s.checkBodies)
-	huma.Register(s.huma, op, func(ctx context.Context, in *I) (*body[O], error) {
-		ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	op.BodyReadTimeout = d.timeout + edge.Slack
+	op.SkipValidateBody, op.Middlewares = true, append(op.Middlewares, d.checkBodies)
+	huma.Register(d.huma, op, func(ctx context.Context, in *I) (*body[O], error) {
+		ctx, cancel := context.WithTimeout(ctx, d.timeout)
 		defer cancel()
 		out, err := fn(ctx, in)
 		if err != nil {
@@ -40,8 +49,8 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 			if op.Method == http.MethodGet || op.Method == http.MethodDelete {
 				problem.AsQuery(p)
 			}
-			if x := exchangeIn(ctx); x != nil {
-				s.sign(x, p, err)
+			if x := edge.ExchangeIn(ctx); x != nil {
+				d.edge.Sign(x, p, err)
 			}
 			return nil, p
 		}
@@ -50,9 +59,9 @@ func route[I, O any](s *server, op huma.Operation, fn func(context.Context, *I) 
 }
 
 // onceLoaded has a read of what stands now answered once the daemon has read its state: before that it would say that there is nothing.
-func onceLoaded[I, O any](s *server, read func(context.Context, *I) (O, error)) func(context.Context, *I) (O, error) {
+func onceLoaded[I, O any](s Dispatcher, read func(context.Context, *I) (O, error)) func(context.Context, *I) (O, error) {
 	return func(ctx context.Context, in *I) (out O, err error) {
-		if err = s.dispatcher.Loaded(ctx); err == nil {
+		if err = s.Loaded(ctx); err == nil {
 			out, err = read(ctx, in)
 		}
 		return out, err
@@ -60,28 +69,28 @@ func onceLoaded[I, O any](s *server, read func(context.Context, *I) (O, error)) 
 }
 
 // carry puts the exchange into the context of huma's handlers.
-func (s *server) carry(ctx huma.Context, next func(huma.Context)) {
+func (d *document) carry(ctx huma.Context, next func(huma.Context)) {
 	_, w := humachi.Unwrap(ctx)
-	if x, ok := w.(*exchange); ok {
-		ctx = huma.WithValue(ctx, exchangeKey{}, x)
+	if x, ok := w.(*edge.Exchange); ok {
+		ctx = huma.WithValue(ctx, edge.ExchangeKey{}, x)
 	}
 	next(ctx)
 }
 
 // speak rewrites huma's own errors on their way out.
-func (s *server) speak(ctx huma.Context, _ string, v any) (any, error) {
+func (d *document) speak(ctx huma.Context, _ string, v any) (any, error) {
 	e, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
 	p := problem.OfHuma(e)
 	_, w := humachi.Unwrap(ctx)
-	s.sign(w, p, p)
+	d.edge.Sign(w, p, p)
 	return p, nil
 }
 
-// document is huma's configuration: OpenAPI 3.1, JSON only, no pages from a CDN, errors as Problem.
-func (s *server) document() huma.Config {
+// config is huma's configuration: OpenAPI 3.1, JSON only, no pages from a CDN, errors as Problem.
+func (d *document) config() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[wire.Problem]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Input](), reflect.TypeFor[inputSchema]())
@@ -111,15 +120,15 @@ func (s *server) document() huma.Config {
 		},
 		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",
-		Transformers:  []huma.Transformer{s.speak},
+		Transformers:  []huma.Transformer{d.speak},
 		// A misspelt parameter that is silently ignored would list what nobody asked for.
 		RejectUnknownQueryParameters: true,
 	}
 }
 
 // openapi serves the document, made once.
-func (s *server) openapi() http.HandlerFunc {
-	doc, err := json.MarshalIndent(s.huma.OpenAPI(), "", "  ")
+func (d *document) openapi() http.HandlerFunc {
+	doc, err := json.MarshalIndent(d.huma.OpenAPI(), "", "  ")
 	if err != nil {
 		panic("api: the document does not encode: " + err.Error())
 	}

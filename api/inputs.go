@@ -10,17 +10,18 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 )
 
 // inputs is PUT /v1/tasks/{id}/inputs?offset=N. The body is read as it comes; its length has no limit.
-func (s *server) inputs(w http.ResponseWriter, r *http.Request) {
+func (s *taskCalls) inputs(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil || id < 1 {
 		var f problem.Faults
 		f.Add("path.id", "expected the id of a task", chi.URLParam(r, "id"))
-		s.fail(w, f.Problem())
+		s.doc.edge.Fail(w, f.Problem())
 		return
 	}
 	offset := int64(0)
@@ -28,17 +29,17 @@ func (s *server) inputs(w http.ResponseWriter, r *http.Request) {
 		if offset, err = strconv.ParseInt(text, 10, 64); err != nil || offset < 0 {
 			var f problem.Faults
 			f.Add("query.offset", "expected the number of inputs sent before, 0 or more", text)
-			s.fail(w, f.Problem())
+			s.doc.edge.Fail(w, f.Problem())
 			return
 		}
 	}
-	extend(w, s.timeout)
-	next, err := s.Steering.AddInputs(r.Context(), id, offset, &steady{body: r.Body, w: w, pace: s.timeout})
+	edge.Extend(w, s.doc.timeout)
+	next, err := s.steering.AddInputs(r.Context(), id, offset, &steady{body: r.Body, w: w, pace: s.doc.timeout})
 	if err != nil {
-		s.fail(w, err)
+		s.doc.edge.Fail(w, err)
 		return
 	}
-	reply(w, wire.Stored{Task: id, Next: next})
+	edge.Reply(w, wire.Stored{Task: id, Next: next})
 }
 
 // steady reads a body of any length and moves the connection's deadlines on as long as something comes.
@@ -53,14 +54,14 @@ type steady struct {
 func (s *steady) Read(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(s.last) > time.Second {
 		s.last = now
-		extend(s.w, s.pace)
+		edge.Extend(s.w, s.pace)
 	}
 	return s.body.Read(p)
 }
 
-func (s *server) describeInputs() {
+func (s *taskCalls) describeInputs() {
 	var zero float64
-	s.add(huma.Operation{
+	s.doc.add(huma.Operation{
 		OperationID: "add-inputs", Method: http.MethodPut, Path: "/v1/tasks/{id}/inputs", Tags: []string{"tasks"}, Summary: "Stream inputs into a submitting task",
 		Description: "One JSON string, or object with name, size, events and locations, a line (NDJSON), any number of lines. Resumable: offset is the number of inputs that were stored before; " +
 			"a wrong one is refused (409 wrong_offset) with next_offset to go on from. What an interrupted stream had stored stays.",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -35,29 +36,38 @@ type jobLogInput struct {
 	Attempt int   `query:"attempt" minimum:"1" maximum:"2147483647" doc:"Which attempt; the last one when absent."`
 }
 
-func (s *server) jobRoutes() {
-	route(s, huma.Operation{
+// jobCalls are the routes of jobs, and of why they wait.
+type jobCalls struct {
+	doc        *document
+	names      *names
+	dispatcher Dispatcher
+	tasks      Tasks
+	relay      *Relay
+}
+
+func (s *jobCalls) jobRoutes() {
+	route(s.doc, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: []string{"jobs"}, Summary: "List jobs",
 		Description: "In the order of their ids, live and ended ones; by user, share or queue and not leased: task by task, the newest that is not over first, of the tasks that are " +
 			"in the share now. A page of jobs that are chosen may be short, or empty, and have a next: no more than some thousand are looked at for one. " +
 			"A task goes with a state only.",
 	}, s.listJobs)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{id}", Tags: []string{"jobs"}, Summary: "Show a job with its attempts",
 	}, func(ctx context.Context, in *byID) (dispatcher.JobRow, error) { return s.dispatcher.Job(ctx, in.ID) })
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-job-log", Method: http.MethodGet, Path: "/v1/jobs/{id}/log", Tags: []string{"jobs"}, Summary: "Show the end of an attempt's output",
 	}, func(ctx context.Context, in *jobLogInput) (wire.Log, error) {
 		tail, err := s.dispatcher.JobLog(ctx, in.ID, in.Attempt)
 		return wire.Log{Job: in.ID, Attempt: in.Attempt, Tail: tail}, err
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "kill-job", Method: http.MethodPost, Path: "/v1/jobs/{id}/kill", Tags: []string{"jobs"}, Summary: "Cancel a job",
 		Description: "A waiting or ready job is cancelled at once; a leased one gets SIGTERM through its pilot's next renew. An ended job stays as it is.",
 	}, s.killJob)
 }
 
-func (s *server) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
+func (s *jobCalls) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	one, some := in.Task > 0, in.User != "" || in.Share != "" || in.Queue != ""
 	switch {
 	case one && some:
@@ -79,34 +89,34 @@ func (s *server) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatc
 }
 
 // someJobs lists those of a user, a share or a queue. What is misspelt is told, in place of an empty list.
-func (s *server) someJobs(ctx context.Context, in *jobsInput) (p wire.Page[dispatcher.JobRow], err error) {
+func (s *jobCalls) someJobs(ctx context.Context, in *jobsInput) (p wire.Page[dispatcher.JobRow], err error) {
 	if in.State == "leased" || in.State == "" && in.Queue != "" {
 		p, err = s.leasedJobs(ctx, in)
 	} else {
 		p, err = s.chosenJobs(ctx, in)
 	}
 	if err == nil && len(p.Items) == 0 && p.Next == "" {
-		if err = cmp.Or(s.dispatcher.Loaded(ctx), s.knownShare(in.Share)); err == nil && in.Queue != "" {
-			_, err = s.queueIn(s.dispatcher.Queues(), in.Queue)
+		if err = cmp.Or(s.dispatcher.Loaded(ctx), s.names.knownShare(in.Share)); err == nil && in.Queue != "" {
+			_, err = s.names.queueIn(s.dispatcher.Queues(), in.Queue)
 		}
 	}
 	return p, err
 }
 
-func (s *server) taskJobs(ctx context.Context, f dispatcher.JobFilter) (wire.Page[dispatcher.JobRow], error) {
+func (s *jobCalls) taskJobs(ctx context.Context, f dispatcher.JobFilter) (wire.Page[dispatcher.JobRow], error) {
 	jobs, next, err := s.dispatcher.TaskJobs(ctx, f)
-	p := wire.Page[dispatcher.JobRow]{Items: list(jobs)}
+	p := wire.Page[dispatcher.JobRow]{Items: edge.List(jobs)}
 	if next > 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
 	if err == nil && len(p.Items) == 0 && next == 0 { // a task without such jobs is another thing than none
-		_, err = s.Tasks.Task(ctx, f.Task)
+		_, err = s.tasks.Task(ctx, f.Task)
 	}
 	return p, err
 }
 
 // killJob succeeds for a job that has ended already: the caller has what it wanted.
-func (s *server) killJob(ctx context.Context, in *byID) (wire.Killed, error) {
+func (s *jobCalls) killJob(ctx context.Context, in *byID) (wire.Killed, error) {
 	state, killErr := s.dispatcher.KillJob(ctx, in.ID)
 	if !errors.Is(killErr, lookup.ErrNoJob) {
 		return wire.Killed{Job: in.ID, State: state}, killErr
@@ -140,7 +150,7 @@ func (c Cursor) cursor(halves bool) (int64, error) {
 
 // page makes a page; a full one has a next, which may turn out to be empty.
 func page[T any](items []T, limit int, id func(T) int64) wire.Page[T] {
-	p := wire.Page[T]{Items: list(items)}
+	p := wire.Page[T]{Items: edge.List(items)}
 	if n := len(items); n > 0 && n >= limit {
 		p.Next = strconv.FormatInt(id(items[n-1]), 10)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
@@ -20,20 +21,20 @@ const (
 // chosen is a page of jobs of a user, a share or a queue that is being put together: task by task, the newest one that is not
 // over first. So no index but those of tasks is needed, and a page costs the same whatever there is.
 type chosen struct {
-	s    *server
+	s    *jobCalls
 	in   *jobsInput
 	page wire.Page[dispatcher.JobRow]
 	left int // reads of a task's jobs
 }
 
 // leasedJobs are those that pilots have: leases know share, queue and task, whatever became of these since.
-func (s *server) leasedJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
+func (s *jobCalls) leasedJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	after, err := in.afterID()
 	if err != nil {
 		return wire.Page[dispatcher.JobRow]{}, err
 	}
 	jobs, next, err := s.dispatcher.LeasedJobs(ctx, dispatcher.JobFilter{User: in.User, Share: in.Share, Queue: in.Queue, After: after, Limit: in.Limit})
-	p := wire.Page[dispatcher.JobRow]{Items: list(jobs)}
+	p := wire.Page[dispatcher.JobRow]{Items: edge.List(jobs)}
 	if next > 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
@@ -41,7 +42,7 @@ func (s *server) leasedJobs(ctx context.Context, in *jobsInput) (wire.Page[dispa
 }
 
 // chosenJobs lists jobs by what their tasks are.
-func (s *server) chosenJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
+func (s *jobCalls) chosenJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	c := chosen{s: s, in: in, page: wire.Page[dispatcher.JobRow]{Items: []dispatcher.JobRow{}}, left: mostTaskReads}
 	from, after, err := c.cursor()
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *server) chosenJobs(ctx context.Context, in *jobsInput) (wire.Page[dispa
 	}
 	f := generator.Filter{User: in.User, Share: in.Share, Newest: true, After: from, Limit: tasksAtOnce}
 	for {
-		tasks, next, err := s.Tasks.Tasks(ctx, f)
+		tasks, next, err := s.tasks.Tasks(ctx, f)
 		if err != nil {
 			return c.page, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -30,36 +31,36 @@ type cancelInput struct {
 	By string `query:"by" maxLength:"200" doc:"Who takes it back; kept with it. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
 }
 
-func (s *server) laterRoutes() {
+func (s *siteCalls) laterRoutes() {
 	tags := []string{"site"}
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "apply-site-later", Method: http.MethodPost, Path: "/v1/site/later", Tags: tags, Summary: "Store a site file that takes effect later", DefaultStatus: http.StatusCreated,
 		Description: "The body is the file, YAML. A file with problems is refused now (422 bad_site). When its time has come it is applied as it stands; " +
 			"if that is not possible any more it is kept as failed, with the error, and nothing of it is applied.",
 	}, s.applyLater)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "list-later", Method: http.MethodGet, Path: "/v1/site/later", Tags: tags, Summary: "List site files that take effect later",
 		Description: "In the order in which they take effect: those that wait, and those that failed of late.",
 	}, func(ctx context.Context, in *laterListInput) (wire.Page[site.Later], error) {
-		all, err := s.Site.Later(ctx, in.All)
-		return wire.Page[site.Later]{Items: list(all)}, err
+		all, err := s.site.Later(ctx, in.All)
+		return wire.Page[site.Later]{Items: edge.List(all)}, err
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-later", Method: http.MethodGet, Path: "/v1/site/later/{id}", Tags: tags, Summary: "Show a site file that takes effect later",
-	}, func(ctx context.Context, in *byID) (site.LaterFile, error) { return s.Site.LaterFile(ctx, in.ID) })
-	route(s, huma.Operation{
+	}, func(ctx context.Context, in *byID) (site.LaterFile, error) { return s.site.LaterFile(ctx, in.ID) })
+	route(s.doc, huma.Operation{
 		OperationID: "cancel-later", Method: http.MethodDelete, Path: "/v1/site/later/{id}", Tags: tags, Summary: "Take back a site file that takes effect later",
 	}, func(ctx context.Context, in *cancelInput) (site.Later, error) {
-		return s.Site.CancelLater(ctx, in.ID, by(in.By))
+		return s.site.CancelLater(ctx, in.ID, by(in.By))
 	})
 }
 
-func (s *server) applyLater(ctx context.Context, in *laterInput) (site.Later, error) {
+func (s *siteCalls) applyLater(ctx context.Context, in *laterInput) (site.Later, error) {
 	moves, err := readMoves(in.Move)
 	if err != nil {
 		return site.Later{}, err
 	}
-	return s.Site.ApplyLater(ctx, site.LaterRequest{At: in.At, ApplyRequest: site.ApplyRequest{
+	return s.site.ApplyLater(ctx, site.LaterRequest{At: in.At, ApplyRequest: site.ApplyRequest{
 		Source: slices.Clone(in.RawBody), Name: in.File, By: by(in.By), Note: in.Note, Moves: moves,
 	}})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/edge"
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -56,8 +58,8 @@ func TestPullsAreShedBeforeReports(t *testing.T) {
 	slow := &slowDispatcher{fakeDispatcher: &fakeDispatcher{}, gate: make(chan struct{})}
 	b := newBench(t, func(c *Config) { c.Dispatcher = slow })
 	var late atomic.Int64
-	since := b.server.load.now
-	b.server.load.now = func() int64 { return since() + late.Load() }
+	since := b.server.load.Now
+	b.server.load.Now = func() int64 { return since() + late.Load() }
 	const renewal, end, pull = `{"pilot":"p","leases":[{"lease":"L","state":"running"}]}`, `{"pilot":"p","results":[{"lease":"L","outcome":"finished"}]}`, `{"queue":"CERN","pilot":"p"}`
 	var all sync.WaitGroup
 	say := func(path, body string) {
@@ -67,28 +69,28 @@ func TestPullsAreShedBeforeReports(t *testing.T) {
 			}
 		})
 	}
-	for range reportsMany - 1 {
-		say(pathRenew, renewal)
+	for range pilots.ReportsMany - 1 {
+		say(edge.PathRenew, renewal)
 	}
-	await(t, "renewals under way", slow.came.Load, reportsMany-1)
+	await(t, "renewals under way", slow.came.Load, pilots.ReportsMany-1)
 	late.Store(int64(time.Minute))
-	if got := b.call(http.MethodPost, pathPulls, pull); got.Code != http.StatusOK {
+	if got := b.call(http.MethodPost, edge.PathPulls, pull); got.Code != http.StatusOK {
 		t.Errorf("with few renewals under way: %d %s", got.Code, got.Body)
 	}
 	late.Store(0)
-	say(pathFinish, end)
-	await(t, "reports under way", slow.came.Load, reportsMany)
-	if got := b.call(http.MethodPost, pathPulls, pull); got.Code != http.StatusOK {
+	say(edge.PathFinish, end)
+	await(t, "reports under way", slow.came.Load, pilots.ReportsMany)
+	if got := b.call(http.MethodPost, edge.PathPulls, pull); got.Code != http.StatusOK {
 		t.Errorf("with many that have just come: %d %s", got.Code, got.Body)
 	}
 	late.Store(int64(time.Minute))
-	b.mustBeShed(b.call(http.MethodPost, pathPulls, pull))
-	say(pathRenew, renewal)
-	say(pathFinish, end)
-	await(t, "reports under way", slow.came.Load, reportsMany+2)
+	b.mustBeShed(b.call(http.MethodPost, edge.PathPulls, pull))
+	say(edge.PathRenew, renewal)
+	say(edge.PathFinish, end)
+	await(t, "reports under way", slow.came.Load, pilots.ReportsMany+2)
 	close(slow.gate)
 	all.Wait()
-	if got := b.call(http.MethodPost, pathPulls, pull); got.Code != http.StatusOK {
+	if got := b.call(http.MethodPost, edge.PathPulls, pull); got.Code != http.StatusOK {
 		t.Errorf("when they are answered: %d %s", got.Code, got.Body)
 	}
 }
@@ -102,36 +104,21 @@ func TestTooManyPullsWait(t *testing.T) {
 		return dispatcher.PullReply{}, dispatcher.ErrNoJobs
 	}}
 	b := newBench(t, func(c *Config) { c.Dispatcher = fake })
-	b.server.load.most = 2
+	b.server.load.Most = 2
 	const pull = `{"queue":"CERN","pilot":"p"}`
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
-			if got := b.call(http.MethodPost, pathPulls, pull); got.Code != http.StatusNoContent {
+			if got := b.call(http.MethodPost, edge.PathPulls, pull); got.Code != http.StatusNoContent {
 				t.Errorf("%d %s", got.Code, got.Body)
 			}
 		})
 	}
 	await(t, "pulls that wait", came.Load, 2)
-	b.mustBeShed(b.call(http.MethodPost, pathPulls, pull))
+	b.mustBeShed(b.call(http.MethodPost, edge.PathPulls, pull))
 	close(gate)
 	all.Wait()
-	if got := b.call(http.MethodPost, pathPulls, pull); got.Code != http.StatusNoContent {
+	if got := b.call(http.MethodPost, edge.PathPulls, pull); got.Code != http.StatusNoContent {
 		t.Errorf("when they are answered: %d %s", got.Code, got.Body)
-	}
-}
-
-// A renewal or an end that is over while somebody looks makes no others late, however long the daemon has run.
-func TestReportThatEndsMeanwhileIsNoLoad(t *testing.T) {
-	l := newLoad()
-	meanwhile := func() {}
-	l.now = func() int64 { meanwhile(); return int64(30 * 24 * time.Hour) }
-	var first int64
-	for range reportsMany + 1 {
-		first = l.begin()
-	}
-	meanwhile = func() { l.end(first) }
-	if n, mean, late := l.late(); late {
-		t.Errorf("%d renewals and ends that have just come have waited for %s on average", n, mean)
 	}
 }

@@ -17,10 +17,10 @@ import (
 type logInput struct{ Body wire.SetLogLevels }
 
 func (s *server) logRoutes() {
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-log", Method: http.MethodGet, Path: "/v1/log", Tags: []string{"daemon"}, Summary: "Show which lines this daemon logs",
 	}, func(context.Context, *struct{}) (wire.LogLevels, error) { return levelsOf(s.Levels.Get()), nil })
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "set-log", Method: http.MethodPut, Path: "/v1/log", Tags: []string{"daemon"}, Summary: "Say which lines this daemon logs",
 		Description: "At once, without a restart, at the daemon that is asked only. A restart forgets it.",
 	}, s.setLog)

@@ -242,11 +242,11 @@ func (o ownJobs) KillJob(ctx context.Context, id int64) (state string, err error
 }
 
 // mayJob refuses the job of another user's task, before another daemon is asked about it.
-func (s *server) mayJob(ctx context.Context, id int64) error {
+func mayJob(ctx context.Context, d Dispatcher, id int64) error {
 	if onlyUser(ctx) == "" {
 		return nil
 	}
-	_, err := s.dispatcher.Job(ctx, id)
+	_, err := d.Job(ctx, id)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -16,15 +17,17 @@ import (
 func (s *server) pageRoutes(root chi.Router) *web.Page {
 	c := web.Config{
 		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Steering: s.Steering, Site: s.Site, Audit: s.Access, Hub: s.Pages,
-		Closed: s.Closed, Caller: s.callerOrNil, Book: s.Book,
+		Closed: s.Closed, Caller: s.edge.CallerOrNil, Book: s.Book,
 		May: func(c *access.Caller, method, pattern string) error {
-			if r := rightOf(method, pattern); !r.has(c) {
-				return r.refuse(c)
+			if r := edge.RightOf(method, pattern); !r.Has(c) {
+				return r.Refuse(c)
 			}
 			return nil
 		},
-		Admit: func(c *access.Caller, method, pattern string) error { return s.admit(c, rightOf(method, pattern)) },
-		Fault: s.fault, Fail: s.fail, Build: s.Build, Timeout: s.timeout,
+		Admit: func(c *access.Caller, method, pattern string) error {
+			return s.edge.Admit(c, edge.RightOf(method, pattern))
+		},
+		Fault: s.fault, Fail: s.edge.Fail, Build: s.Build, Timeout: s.timeout,
 	}
 	page := web.New(c)
 	for _, r := range page.Routes() {
@@ -36,7 +39,7 @@ func (s *server) pageRoutes(root chi.Router) *web.Page {
 // fault says what the API would have answered, for a page.
 func (s *server) fault(w http.ResponseWriter, err error) web.Fault {
 	p := problem.Of(err)
-	s.sign(w, p, err)
+	s.edge.Sign(w, p, err)
 	f := web.Fault{Status: p.Status, Title: p.Title, Code: p.Code, Detail: p.Detail, Hint: p.Hint, RequestID: p.RequestID}
 	for _, d := range p.Errors {
 		f.Errors = append(f.Errors, problem.FoundIn(d))
@@ -52,12 +55,12 @@ type pageDispatcher struct {
 
 // QueuesNow is the standing of the queues.
 func (d pageDispatcher) QueuesNow(ctx context.Context) []dispatcher.QueueStanding {
-	return asLead(ctx, d.s, askQueues, d.Dispatcher.Queues)
+	return asLead(ctx, d.s.Relay, askQueues, d.Dispatcher.Queues)
 }
 
 // QueuesLately says who holds the cores of queues, and how they did in the last hour.
 func (d pageDispatcher) QueuesLately(ctx context.Context, queue string) []dispatcher.QueueLately {
-	if all, ok := askLead[[]dispatcher.QueueLately](ctx, d.s, askQueuesLately, queue); ok {
+	if all, ok := askLead[[]dispatcher.QueueLately](ctx, d.s.Relay, askQueuesLately, queue); ok {
 		return all
 	}
 	return d.Dispatcher.QueuesLately(queue)
@@ -65,7 +68,7 @@ func (d pageDispatcher) QueuesLately(ctx context.Context, queue string) []dispat
 
 // DecidedLately lists decisions of late.
 func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedFilter) dispatcher.Lately {
-	if l, ok := askLead[dispatcher.Lately](ctx, d.s, askLately, f); ok {
+	if l, ok := askLead[dispatcher.Lately](ctx, d.s.Relay, askLately, f); ok {
 		return l
 	}
 	return d.Dispatcher.Lately(f)
@@ -78,7 +81,7 @@ func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatche
 			return nil, err
 		}
 	}
-	if all, ok := askLead[[]dispatcher.KindQueues](ctx, d.s, askFits, task); ok {
+	if all, ok := askLead[[]dispatcher.KindQueues](ctx, d.s.Relay, askFits, task); ok {
 		return all, nil
 	}
 	return d.Dispatcher.TaskQueues(ctx, task)
@@ -86,10 +89,10 @@ func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatche
 
 // Explain says why a job waits, or why it was given its slot.
 func (d pageDispatcher) Explain(ctx context.Context, job int64) (dispatcher.Explanation, error) {
-	if err := d.s.mayJob(ctx, job); err != nil {
+	if err := mayJob(ctx, d.Dispatcher, job); err != nil {
 		return dispatcher.Explanation{}, err
 	}
-	if e, ok := askLead[dispatcher.Explanation](ctx, d.s, askExplain, job); ok {
+	if e, ok := askLead[dispatcher.Explanation](ctx, d.s.Relay, askExplain, job); ok {
 		return e, nil
 	}
 	return d.Dispatcher.Explain(ctx, job)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -19,7 +20,7 @@ func TestPageIsServed(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	w = b.call("GET", "/shares/Nobody", "", "Accept", "text/html")
-	if w.Code != 404 || !strings.Contains(w.Body.String(), "no_page") || !strings.Contains(w.Body.String(), w.Header().Get(headerRequestID)) {
+	if w.Code != 404 || !strings.Contains(w.Body.String(), "no_page") || !strings.Contains(w.Body.String(), w.Header().Get(edge.HeaderRequestID)) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	b.problem(b.call("GET", "/shares/Nobody", "", "Accept", "application/json"), 404)

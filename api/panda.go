@@ -28,39 +28,39 @@ type loaded struct {
 
 // Pull is let in, or refused, as a native one.
 func (d loaded) Pull(ctx context.Context, req dispatcher.PullRequest) (dispatcher.PullReply, error) {
-	if err := d.letIn(); err != nil {
+	if err := d.load.Pull(); err != nil {
 		return dispatcher.PullReply{}, err
 	}
-	defer d.load.pulled()
+	defer d.load.Pulled()
 	return d.Dispatcher.Pull(ctx, req)
 }
 
 // Finish is load, as are the four below.
 func (d loaded) Finish(ctx context.Context, req dispatcher.FinishRequest) (dispatcher.FinishReply, error) {
-	defer d.load.end(d.load.begin())
+	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.Finish(ctx, req)
 }
 
 // Renew keeps leases.
 func (d loaded) Renew(ctx context.Context, req dispatcher.RenewRequest) (dispatcher.RenewReply, error) {
-	defer d.load.end(d.load.begin())
+	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.Renew(ctx, req)
 }
 
 // Holdings finds the leases of attempts.
 func (d loaded) Holdings(ctx context.Context, of []dispatcher.HeldJob) ([]dispatcher.Holding, error) {
-	defer d.load.end(d.load.begin())
+	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.Holdings(ctx, of)
 }
 
 // Late notes the end of an attempt that had ended otherwise by then.
 func (d loaded) Late(ctx context.Context, job dispatcher.HeldJob, said dispatcher.Result) (noted bool, err error) {
-	defer d.load.end(d.load.begin())
+	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.Late(ctx, job, said)
 }
 
 // KeepLog keeps what a payload wrote.
 func (d loaded) KeepLog(ctx context.Context, key, log string) error {
-	defer d.load.end(d.load.begin())
+	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.KeepLog(ctx, key, log)
 }

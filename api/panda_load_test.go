@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/edge"
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -90,8 +92,8 @@ func TestPandaReportsShedPulls(t *testing.T) {
 				c.Panda.Dispatcher = slowPanda{pandaDispatcher{fake}, slow}
 			})
 			var late atomic.Int64
-			since := b.server.load.now
-			b.server.load.now = func() int64 { return since() + late.Load() }
+			since := b.server.load.Now
+			b.server.load.Now = func() int64 { return since() + late.Load() }
 			var all sync.WaitGroup
 			say := func() {
 				all.Go(func() {
@@ -100,22 +102,22 @@ func TestPandaReportsShedPulls(t *testing.T) {
 					}
 				})
 			}
-			for range reportsMany {
+			for range pilots.ReportsMany {
 				say()
 			}
-			await(t, "reports under way", slow.came.Load, reportsMany)
+			await(t, "reports under way", slow.came.Load, pilots.ReportsMany)
 			const pull = `{"queue":"CERN","pilot":"p"}`
-			if got := b.call(http.MethodPost, pathPulls, pull); got.Code != http.StatusOK {
+			if got := b.call(http.MethodPost, edge.PathPulls, pull); got.Code != http.StatusOK {
 				t.Errorf("with many that have just come: %d %s", got.Code, got.Body)
 			}
 			late.Store(int64(time.Minute))
-			b.mustBeShed(b.call(http.MethodPost, pathPulls, pull))
+			b.mustBeShed(b.call(http.MethodPost, edge.PathPulls, pull))
 			b.mustShedPanda("reports are late")
 			if got := b.call(http.MethodGet, "/metrics", "").Body.String(); !strings.Contains(got, "\ndivvy_pulls_shed_total 3\n") {
 				t.Error("one native pull and two of PanDA's are not counted as refused")
 			}
 			say()
-			await(t, "reports under way", slow.came.Load, reportsMany+1)
+			await(t, "reports under way", slow.came.Load, pilots.ReportsMany+1)
 			close(slow.gate)
 			all.Wait()
 			if got := b.call(http.MethodPost, pandaGetJob, `{"siteName":"CERN"}`); !strings.Contains(got.Body.String(), `"PandaID":7,`) {
@@ -134,7 +136,7 @@ func TestTooManyPandaPullsWait(t *testing.T) {
 		<-gate
 		return dispatcher.PullReply{}, dispatcher.ErrNoJobs
 	}
-	b.server.load.most = 2
+	b.server.load.Most = 2
 	const none = "no jobs in PanDA"
 	var all sync.WaitGroup
 	for range 2 {
@@ -146,7 +148,7 @@ func TestTooManyPandaPullsWait(t *testing.T) {
 	}
 	await(t, "pulls that wait", came.Load, 2)
 	b.mustShedPanda("two wait")
-	b.mustBeShed(b.call(http.MethodPost, pathPulls, `{"queue":"CERN","pilot":"p"}`))
+	b.mustBeShed(b.call(http.MethodPost, edge.PathPulls, `{"queue":"CERN","pilot":"p"}`))
 	close(gate)
 	all.Wait()
 	if got := b.call(http.MethodPost, pandaGetJob, `{"siteName":"CERN"}`); !strings.Contains(got.Body.String(), none) {

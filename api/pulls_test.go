@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
@@ -129,7 +130,7 @@ func TestBadBodies(t *testing.T) {
 		{`{"queue":"a"} x`, "bad_json", "line 1", 400},
 		{`{"queue":`, "bad_json", "unexpected end", 400},
 		{`{"queue":"a","pilot":"b","slot":{"cores":"8"}}`, "invalid", "body.slot.cores: expected an integer, found string", 422},
-		{`{"queue":"` + strings.Repeat("x", maxPull) + `"}`, "body_too_large", "65536", 413},
+		{`{"queue":"` + strings.Repeat("x", pilots.MaxPull) + `"}`, "body_too_large", "65536", 413},
 	} {
 		p := b.problem(b.call("POST", "/v1/pulls", c.body), c.status)
 		if p.Code != c.code || !strings.Contains(p.Error(), c.says) {
@@ -209,9 +210,9 @@ func TestPullOfTooManyCores(t *testing.T) {
 // Names are bounded, each and in their number.
 func TestPullBoundsNames(t *testing.T) {
 	b := newBench(t)
-	long := strings.Repeat("x", maxName+1)
-	labels, devices := map[string]string{}, make([]string, maxDevices+1)
-	for i := range maxLabels + 1 {
+	long := strings.Repeat("x", pilots.MaxName+1)
+	labels, devices := map[string]string{}, make([]string, pilots.MaxDevices+1)
+	for i := range pilots.MaxLabels + 1 {
 		labels[strconv.Itoa(i)] = ""
 	}
 	for at, body := range map[string]map[string]any{
@@ -239,7 +240,7 @@ func TestPullBoundsNames(t *testing.T) {
 			t.Errorf("%s: %v", at, p)
 		}
 	}
-	most := strings.Repeat("ü", maxName)
+	most := strings.Repeat("ü", pilots.MaxName)
 	if w := b.call("POST", "/v1/pulls", `{"queue":"CERN","pilot":"`+most+`","node":"`+most+`"}`); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/shares"
@@ -16,17 +17,17 @@ type queueInput struct {
 	Name string `path:"name" doc:"Name of the queue."`
 }
 
-func (s *server) queueRoutes() {
-	route(s, huma.Operation{
+func (s *shareCalls) queueRoutes() {
+	route(s.doc, huma.Operation{
 		OperationID: "list-queues", Method: http.MethodGet, Path: "/v1/queues", Tags: []string{"site"}, Summary: "List the queues as they stand",
 		Description: "All of them, in the order of the site file.",
-	}, onceLoaded(s, func(ctx context.Context, _ *struct{}) (wire.Page[dispatcher.QueueStanding], error) {
-		return wire.Page[dispatcher.QueueStanding]{Items: list(asLead(ctx, s, askQueues, s.dispatcher.Queues))}, nil
+	}, onceLoaded(s.dispatcher, func(ctx context.Context, _ *struct{}) (wire.Page[dispatcher.QueueStanding], error) {
+		return wire.Page[dispatcher.QueueStanding]{Items: edge.List(asLead(ctx, s.relay, askQueues, s.dispatcher.Queues))}, nil
 	}))
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/queues/{name}", Tags: []string{"site"}, Summary: "Show a queue",
-	}, onceLoaded(s, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
-		return s.queueIn(asLead(ctx, s, askQueues, s.dispatcher.Queues), in.Name)
+	}, onceLoaded(s.dispatcher, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
+		return s.names.queueIn(asLead(ctx, s.relay, askQueues, s.dispatcher.Queues), in.Name)
 	}))
 	for _, v := range []struct {
 		verb, summary string
@@ -37,15 +38,15 @@ func (s *server) queueRoutes() {
 		{"test", "Give a queue only jobs that ask for it, by its name or a label", shares.Test},
 		{"offline", "Take a queue out: no new jobs, and its slots are not capacity", shares.Offline},
 	} {
-		route(s, huma.Operation{
+		route(s.doc, huma.Operation{
 			OperationID: v.verb + "-queue", Method: http.MethodPost, Path: "/v1/queues/{name}/" + v.verb, Tags: []string{"site"}, Summary: v.summary,
-		}, onceLoaded(s, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
+		}, onceLoaded(s.dispatcher, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
 			return s.setQueue(ctx, in.Name, v.state)
 		}))
 	}
 }
 
-func (s *server) queueIn(queues []dispatcher.QueueStanding, name string) (dispatcher.QueueStanding, error) {
+func (s *names) queueIn(queues []dispatcher.QueueStanding, name string) (dispatcher.QueueStanding, error) {
 	for _, q := range queues {
 		if q.Name == name {
 			return q, nil
@@ -55,11 +56,11 @@ func (s *server) queueIn(queues []dispatcher.QueueStanding, name string) (dispat
 }
 
 // setQueue answers the new state even while this daemon's own view is a moment behind.
-func (s *server) setQueue(ctx context.Context, name string, state shares.QueueState) (dispatcher.QueueStanding, error) {
-	if err := s.Site.SetQueueState(ctx, name, state); err != nil {
-		return dispatcher.QueueStanding{}, s.withQueues(err)
+func (s *shareCalls) setQueue(ctx context.Context, name string, state shares.QueueState) (dispatcher.QueueStanding, error) {
+	if err := s.site.SetQueueState(ctx, name, state); err != nil {
+		return dispatcher.QueueStanding{}, s.names.withQueues(err)
 	}
-	q, err := s.queueIn(s.dispatcher.Queues(), name)
+	q, err := s.names.queueIn(s.dispatcher.Queues(), name)
 	q.State = state
 	return q, err
 }

@@ -50,23 +50,23 @@ const (
 )
 
 // asLead is what the daemon that decides knows; when it cannot be asked, what this one knows.
-func asLead[T any](ctx context.Context, s *server, path string, own func() T) T {
-	if there, ok := askLead[T](ctx, s, path, nil); ok {
+func asLead[T any](ctx context.Context, of *Relay, path string, own func() T) T {
+	if there, ok := askLead[T](ctx, of, path, nil); ok {
 		return there
 	}
 	return own()
 }
 
 // askLead puts a question to the daemon that decides; false when that is this one, or it has no answer.
-func askLead[T any](ctx context.Context, s *server, path string, question any) (there T, ok bool) {
-	if s.Relay == nil {
+func askLead[T any](ctx context.Context, of *Relay, path string, question any) (there T, ok bool) {
+	if of == nil {
 		return there, false
 	}
 	body, err := json.Marshal(question)
 	if err != nil {
 		return there, false
 	}
-	reply, err := s.Relay.Ask(ctx, path, body)
+	reply, err := of.Ask(ctx, path, body)
 	ok = err == nil && reply.Status == http.StatusOK && json.Unmarshal(reply.Body, &there) == nil
 	return there, ok
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/internal/relay"
@@ -51,7 +52,7 @@ func TestAnswersNameTheLeader(t *testing.T) {
 	leader := "http://other:8470"
 	b := newBench(t, func(c *Config) { follows(nil)(c); c.Relay.Leader = func() string { return leader } })
 	named := func(method, path, body string) string { return b.call(method, path, body).Header().Get("Divvy-Leader") }
-	for _, path := range []string{pathPulls, pathRenew, pathFinish} {
+	for _, path := range []string{edge.PathPulls, edge.PathRenew, edge.PathFinish} {
 		if got := named("POST", path, `{"pilot":"p","queue":"CERN"}`); got != leader {
 			t.Errorf("%s: %q", path, got)
 		}
@@ -59,7 +60,7 @@ func TestAnswersNameTheLeader(t *testing.T) {
 	if got := named("GET", "/v1/queues", ""); got != "" {
 		t.Errorf("to people: %q", got)
 	}
-	if leader = ""; named("POST", pathPulls, `{"pilot":"p","queue":"CERN"}`) != "" {
+	if leader = ""; named("POST", edge.PathPulls, `{"pilot":"p","queue":"CERN"}`) != "" {
 		t.Error("a header without a leader")
 	}
 }

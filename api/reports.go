@@ -25,12 +25,12 @@ type reportInput struct {
 }
 
 func (s *server) reportRoutes() {
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "list-reports", Method: http.MethodGet, Path: "/v1/reports", Tags: []string{"site"}, Summary: "List the reports that have a name",
 	}, func(context.Context, *struct{}) (wire.Page[report.Report], error) {
 		return wire.Page[report.Report]{Items: report.List()}, nil
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "report", Method: http.MethodGet, Path: "/v1/reports/{name}", Tags: []string{"site"}, Summary: "Answer a report",
 		Description: "Out of the views of schema report, exact at the moment of reading for all that has ended.",
 	}, func(ctx context.Context, in *reportInput) (report.Table, error) {

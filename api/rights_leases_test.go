@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -31,12 +30,5 @@ func TestPilotsTokenIsForItsQueues(t *testing.T) {
 	want := []dispatcher.Verdict{{Lease: "BNL", Verdict: dispatcher.LeaseLost}, {Lease: "CERN", Verdict: dispatcher.Recorded, JobState: "finished"}, {Lease: "unknown", Verdict: dispatcher.LeaseLost}}
 	if r := b.dispatcher.ended.Results; !slices.Equal(ended.Verdicts, want) || len(r) != 1 || r[0].Lease != "CERN" {
 		t.Errorf("verdicts %+v, ended %+v", ended.Verdicts, r)
-	}
-}
-
-// Who comes past the edge has no rights.
-func TestCallerOf(t *testing.T) {
-	if c := callerOf(httptest.NewRecorder()); c.MayPull("CERN") || c.MayPull("") {
-		t.Errorf("%s may pull", c)
 	}
 }

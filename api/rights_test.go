@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/internal/access"
@@ -41,12 +42,12 @@ var free = []string{"GET /healthz", "GET /readyz", "GET /login", "POST /login", 
 func TestEveryRouteHasRights(t *testing.T) {
 	b := newBench(t, withRoles)
 	left := map[string]bool{}
-	for route := range rights {
+	for route := range edge.Rights {
 		left[route] = true
 	}
 	err := chi.Walk(b.handler.(chi.Routes), func(method, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		route := method + " " + path
-		if rights[route] == nil && !slices.Contains(free, route) {
+		if edge.Rights[route] == nil && !slices.Contains(free, route) {
 			t.Errorf("%s is not in the table of rights", route)
 		}
 		delete(left, route)
@@ -63,26 +64,26 @@ func TestEveryRouteHasRights(t *testing.T) {
 // Each role at each route: who has no right gets a 403 that says which role would do, and who has it does not.
 func TestRolesAtRoutes(t *testing.T) {
 	b := newBench(t, withRoles)
-	for _, right := range rights {
-		path := strings.NewReplacer("{id}", "3", "{name}", "CERN", "{version}", "1", "{queue}", "CERN", "{task}", "3", "{job}", "7", "{claim}", "7", "*", "A").Replace(right.pattern)
-		if right.pattern == "/events" {
+	for _, right := range edge.Rights {
+		path := strings.NewReplacer("{id}", "3", "{name}", "CERN", "{version}", "1", "{queue}", "CERN", "{task}", "3", "{job}", "7", "{claim}", "7", "*", "A").Replace(right.Pattern)
+		if right.Pattern == "/events" {
 			continue // a stream, see below
 		}
 		for role := range callers {
-			w := b.call(right.method, path, "", "Authorization", bearer(role), "Accept", "application/json")
+			w := b.call(right.Method, path, "", "Authorization", bearer(role), "Accept", "application/json")
 			body := w.Body.String()
 			if strings.Contains(body, "of its own tasks") || strings.Contains(body, "is not one of") {
 				continue // the right to the route it has, but not to what the request names: TestSubmitterSeesItsOwn
 			}
 			refused := w.Code == http.StatusForbidden && strings.Contains(body, "needs a token with the role")
-			if has := slices.Contains(right.roles, role); refused == has {
-				t.Errorf("%s at %s %s: %d %s", role, right.method, path, w.Code, body)
-			} else if refused && (!strings.Contains(body, string(right.roles[0])) || !strings.Contains(body, string(role)+"'s")) {
-				t.Errorf("%s at %s %s: the refusal names neither who asks nor what would do: %s", role, right.method, path, body)
+			if has := slices.Contains(right.Roles, role); refused == has {
+				t.Errorf("%s at %s %s: %d %s", role, right.Method, path, w.Code, body)
+			} else if refused && (!strings.Contains(body, string(right.Roles[0])) || !strings.Contains(body, string(role)+"'s")) {
+				t.Errorf("%s at %s %s: the refusal names neither who asks nor what would do: %s", role, right.Method, path, body)
 			}
 		}
-		if w := b.call(right.method, path, "", "Accept", "application/json"); w.Code != http.StatusUnauthorized {
-			t.Errorf("nobody at %s %s: %d", right.method, path, w.Code)
+		if w := b.call(right.Method, path, "", "Accept", "application/json"); w.Code != http.StatusUnauthorized {
+			t.Errorf("nobody at %s %s: %d", right.Method, path, w.Code)
 		}
 	}
 }
@@ -97,19 +98,19 @@ func TestRightsThatMatter(t *testing.T) {
 		{"PUT /v1/site", "share-owner admin"}, {"POST /v1/site/rollback", "admin"}, {"GET /metrics", "reader share-owner operator admin"},
 		{"POST /v1/queues/{name}/drain", "operator admin"}, {"POST /v1/tasks/reassign", "operator admin"}, {"GET /events", "reader share-owner operator admin"},
 	} {
-		if got := strings.Trim(fmt.Sprint(rights[c.route].roles), "[]"); got != c.roles {
+		if got := strings.Trim(fmt.Sprint(edge.Rights[c.route].Roles), "[]"); got != c.roles {
 			t.Errorf("%s: %s, want %s", c.route, got, c.roles)
 		}
 	}
-	for route, r := range rights {
-		if r.method != "GET" && r.has(&access.Caller{Role: access.Reader}) && !strings.Contains(route, "what-if") && !strings.Contains(route, "/tags/test") {
+	for route, r := range edge.Rights {
+		if r.Method != "GET" && r.Has(&access.Caller{Role: access.Reader}) && !strings.Contains(route, "what-if") && !strings.Contains(route, "/tags/test") {
 			t.Errorf("a reader may %s", route)
 		}
-		if !r.has(&access.Caller{Role: access.Admin}) {
+		if !r.Has(&access.Caller{Role: access.Admin}) {
 			t.Errorf("an admin may not %s", route)
 		}
 	}
-	if rightOf("POST", "/v1/nothing").has(&access.Caller{Role: access.Operator}) {
+	if edge.RightOf("POST", "/v1/nothing").Has(&access.Caller{Role: access.Operator}) {
 		t.Error("a route that is not in the table is anybody's")
 	}
 }
@@ -146,30 +147,30 @@ func TestSubmitterSeesItsOwn(t *testing.T) {
 		w := b.call(method, path, body, "Authorization", bearer(access.Submitter), "Accept", "application/json")
 		return w.Code, w.Body.String()
 	}
-	for route, r := range rights {
+	for route, r := range edge.Rights {
 		mine, other := "3", "4"
 		if strings.Contains(route, "/jobs/") {
 			mine, other = "7", "8"
 		}
 		one := strings.NewReplacer("{id}", mine, "{task}", mine, "{job}", mine)
-		if !r.has(&access.Caller{Role: access.Submitter}) || one.Replace(r.pattern) == r.pattern {
+		if !r.Has(&access.Caller{Role: access.Submitter}) || one.Replace(r.Pattern) == r.Pattern {
 			continue
 		}
 		body := ""
 		switch {
-		case strings.HasSuffix(r.pattern, "/priority"):
+		case strings.HasSuffix(r.Pattern, "/priority"):
 			body = `{"priority":1}`
-		case strings.HasSuffix(r.pattern, "/scale"):
+		case strings.HasSuffix(r.Pattern, "/scale"):
 			body = `{"group":"g","replicas":1}`
-		case strings.HasSuffix(r.pattern, "/clone"):
+		case strings.HasSuffix(r.Pattern, "/clone"):
 			body = `{}`
 		}
-		code, text := call(r.method, strings.NewReplacer("{id}", other, "{task}", other, "{job}", other).Replace(r.pattern), body)
-		page := r.method == http.MethodPost && !strings.HasPrefix(r.pattern, "/v1/") // refused before, without its cookie
+		code, text := call(r.Method, strings.NewReplacer("{id}", other, "{task}", other, "{job}", other).Replace(r.Pattern), body)
+		page := r.Method == http.MethodPost && !strings.HasPrefix(r.Pattern, "/v1/") // refused before, without its cookie
 		if !page && (code != 403 || !strings.Contains(text, "is not one of")) {
 			t.Errorf("bob's %s: %d %s", route, code, text)
 		}
-		if code, text := call(r.method, one.Replace(r.pattern), body); !page && code >= 400 {
+		if code, text := call(r.Method, one.Replace(r.Pattern), body); !page && code >= 400 {
 			t.Errorf("its own %s: %d %s", route, code, text)
 		}
 	}

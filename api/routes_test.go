@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
@@ -45,7 +46,7 @@ func TestSubmitRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.body, p)
 		}
 	}
-	big := `{"name":"` + strings.Repeat("x", maxBody) + `"}`
+	big := `{"name":"` + strings.Repeat("x", edge.MaxBody) + `"}`
 	b.problem(b.call("POST", "/v1/tasks", big), 413)
 	if p := b.problem(b.call("POST", "/v1/tasks", "name: x", "Content-Type", "text/yaml"), 415); p.Code != "media_type" {
 		t.Error(p)
@@ -160,7 +161,7 @@ func TestApply(t *testing.T) {
 			t.Errorf("%s: %v", bad, p)
 		}
 	}
-	b.problem(b.call("PUT", "/v1/site", strings.Repeat("#", maxBody+1)), 413)
+	b.problem(b.call("PUT", "/v1/site", strings.Repeat("#", edge.MaxBody+1)), 413)
 }
 
 func TestApplyRefused(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/site/strict"
@@ -18,22 +19,38 @@ import (
 // quotedName is how a detail names what there is not.
 var quotedName = regexp.MustCompile(`"([^"]+)"`)
 
-func (s *server) shareRoutes() {
-	route(s, huma.Operation{
+// shareCalls are the routes of shares and queues as they stand.
+type shareCalls struct {
+	doc        *document
+	names      *names
+	dispatcher Dispatcher
+	tasks      Tasks
+	site       Site
+	relay      *Relay
+}
+
+// names tell what there is when somebody names what there is not.
+type names struct {
+	dispatcher Dispatcher
+	site       Site
+}
+
+func (s *shareCalls) shareRoutes() {
+	route(s.doc, huma.Operation{
 		OperationID: "get-shares", Method: http.MethodGet, Path: "/v1/shares", Tags: []string{"site"}, Summary: "Show the share tree as it stands",
 		Description: "Weight, target, held units, ready jobs, deficit and the time until it holds its target of every node, pool by pool.",
-	}, onceLoaded(s, func(ctx context.Context, _ *struct{}) (dispatcher.Standing, error) {
+	}, onceLoaded(s.dispatcher, func(ctx context.Context, _ *struct{}) (dispatcher.Standing, error) {
 		st := s.dispatcher.Outlook(ctx)
-		st.Pools = list(st.Pools)
+		st.Pools = edge.List(st.Pools)
 		for i := range st.Pools {
-			st.Pools[i].Shares = list(st.Pools[i].Shares)
+			st.Pools[i].Shares = edge.List(st.Pools[i].Shares)
 		}
 		return st, nil
 	}))
 }
 
 // withQueues adds the names of the queues to an unknown-queue error, so that a typing error is found at once.
-func (s *server) withQueues(err error) error {
+func (s *names) withQueues(err error) error {
 	p := problem.Of(err)
 	if p.Code != "unknown_queue" {
 		return err
@@ -63,7 +80,7 @@ func (s *server) withQueues(err error) error {
 
 // knownShare is an error, with the path that may have been meant, when the tree in force has no share of this path. An
 // empty one stands for all.
-func (s *server) knownShare(path string) error {
+func (s *names) knownShare(path string) error {
 	if path == "" {
 		return nil
 	}

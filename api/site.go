@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/site"
@@ -46,65 +47,72 @@ type versionInput struct {
 	Version int64 `path:"version" minimum:"1"`
 }
 
-func (s *server) siteRoutes() {
+// siteCalls are the routes of the site file: its versions, those to come, and what one would do.
+type siteCalls struct {
+	doc      *document
+	steering Steering
+	site     Site
+}
+
+func (s *siteCalls) siteRoutes() {
 	tags := []string{"site"}
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-site", Method: http.MethodGet, Path: "/v1/site", Tags: tags, Summary: "Show the site file in force",
-	}, func(ctx context.Context, _ *struct{}) (SiteVersion, error) { return siteVersion(s.Site.Load(ctx)) })
-	route(s, huma.Operation{
+	}, func(ctx context.Context, _ *struct{}) (SiteVersion, error) { return siteVersion(s.site.Load(ctx)) })
+	route(s.doc, huma.Operation{
 		OperationID: "apply-site", Method: http.MethodPut, Path: "/v1/site", Tags: tags, Summary: "Apply a site file",
 		Description: "The body is the file, YAML. A file with problems is refused (422 bad_site) with all of them: file:line:column, message and hint. " +
 			"Every applied file is a version; it is in force at once in every daemon.",
 	}, s.applySite)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "list-site-versions", Method: http.MethodGet, Path: "/v1/site/versions", Tags: tags, Summary: "List the applied versions, newest first",
 	}, s.siteVersions)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-site-version", Method: http.MethodGet, Path: "/v1/site/versions/{version}", Tags: tags, Summary: "Show an applied version",
 	}, func(ctx context.Context, in *versionInput) (SiteVersion, error) {
-		f, err := s.Site.File(ctx, in.Version)
+		f, err := s.site.File(ctx, in.Version)
 		return SiteVersion{Head: f.Head, Source: f.Source, Unreadable: f.Unreadable}, err
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "diff-site", Method: http.MethodGet, Path: "/v1/site/diff", Tags: tags, Summary: "Show what changed between two versions",
 	}, func(ctx context.Context, in *diffInput) (site.Changes, error) {
-		return s.Site.Diff(ctx, in.From, in.To)
+		return s.site.Diff(ctx, in.From, in.To)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "rollback-site", Method: http.MethodPost, Path: "/v1/site/rollback", Tags: tags, Summary: "Apply an old version again, as a new one",
 	}, s.rollbackSite)
 }
 
-func (s *server) siteVersions(ctx context.Context, in *Cursor) (wire.Page[site.Head], error) {
+func (s *siteCalls) siteVersions(ctx context.Context, in *Cursor) (wire.Page[site.Head], error) {
 	before, err := in.afterID()
 	if err != nil {
 		return wire.Page[site.Head]{}, err
 	}
-	versions, err := s.Site.History(ctx, before, in.Limit)
+	versions, err := s.site.History(ctx, before, in.Limit)
 	return page(versions, in.Limit, func(h site.Head) int64 { return h.Version }), err
 }
 
-func (s *server) rollbackSite(ctx context.Context, in *rollbackInput) (site.Applied, error) {
+func (s *siteCalls) rollbackSite(ctx context.Context, in *rollbackInput) (site.Applied, error) {
 	moves, err := readMoves(in.Move)
 	if err != nil {
 		return site.Applied{}, err
 	}
-	return applied(s.Site.Rollback(ctx, site.RollbackRequest{
+	return applied(s.site.Rollback(ctx, site.RollbackRequest{
 		Version: in.Version, By: by(in.By), Note: in.Note, Moves: moves, DryRun: in.DryRun,
 	}))
 }
 
 // applied makes the lists lists.
 func applied(a site.Applied, err error) (site.Applied, error) {
-	a.Changes.Shares, a.Changes.Queues, a.Changes.Rules = list(a.Changes.Shares), list(a.Changes.Queues), list(a.Changes.Rules)
-	a.Changes.Resources, a.Changes.ClaimTemplates = list(a.Changes.Resources), list(a.Changes.ClaimTemplates)
-	a.Changes.RetryRules, a.Changes.Attempts = list(a.Changes.RetryRules), list(a.Changes.Attempts)
-	a.Changes.Limits = list(a.Changes.Limits)
-	a.Moved, a.Refused, a.Targets, a.Notes = list(a.Moved), list(a.Refused), list(a.Targets), list(a.Notes)
+	a.Changes.Shares, a.Changes.Queues, a.Changes.Rules = edge.List(a.Changes.Shares), edge.List(a.Changes.Queues), edge.List(a.Changes.Rules)
+	a.Changes.Resources, a.Changes.ClaimTemplates = edge.List(a.Changes.Resources), edge.List(a.Changes.ClaimTemplates)
+	a.Changes.RetryRules, a.Changes.Attempts = edge.List(a.Changes.RetryRules), edge.List(a.Changes.Attempts)
+	a.Changes.Limits = edge.List(a.Changes.Limits)
+	a.Moved, a.Refused, a.Targets, a.Notes = edge.List(a.Moved), edge.List(a.Refused), edge.List(a.Targets), edge.List(a.Notes)
 	return a, err
 }
 
-func (s *server) applySite(ctx context.Context, in *applyInput) (site.Applied, error) {
+func (s *siteCalls) applySite(ctx context.Context, in *applyInput) (site.Applied, error) {
 	moves, err := readMoves(in.Move)
 	if err != nil {
 		return site.Applied{}, err
@@ -113,7 +121,7 @@ func (s *server) applySite(ctx context.Context, in *applyInput) (site.Applied, e
 	if name == "" {
 		name = "site.yml"
 	}
-	return applied(s.Site.Apply(ctx, site.ApplyRequest{
+	return applied(s.site.Apply(ctx, site.ApplyRequest{
 		Source: slices.Clone(in.RawBody), Name: name, By: by(in.By), Note: in.Note, Moves: moves, DryRun: in.DryRun,
 	}))
 }

@@ -13,15 +13,15 @@ import (
 )
 
 func (s *server) statusRoutes() {
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-status", Method: http.MethodGet, Path: "/v1/status", Tags: []string{"daemon"}, Summary: "Show how the site stands",
 	}, s.status)
 	health := reflect.TypeFor[wire.Health]()
-	s.add(huma.Operation{
+	s.doc.add(huma.Operation{
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz", Tags: []string{"daemon"}, Summary: "The process answers",
 		Security: []map[string][]string{},
 	}, nil, health)
-	s.add(huma.Operation{
+	s.doc.add(huma.Operation{
 		OperationID: "get-ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"daemon"}, Summary: "The daemon can serve; 503 with the reason when not",
 		Security: []map[string][]string{},
 	}, nil, health)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 )
@@ -17,38 +18,38 @@ type stockInput struct {
 	Queue string `query:"queue" doc:"Only what this queue may run, and whether it lacks some."`
 }
 
-func (s *server) stockRoutes() {
-	route(s, huma.Operation{
+func (s *shareCalls) stockRoutes() {
+	route(s.doc, huma.Operation{
 		OperationID: "stock", Method: http.MethodGet, Path: "/v1/stock", Tags: []string{"site"}, Summary: "Show how well shares are supplied with ready jobs",
 		Description: "Of every leaf: its ready jobs by the set of queues that may run them, and the queues that have none of it, with the reason.",
-	}, onceLoaded(s, func(_ context.Context, in *stockInput) (wire.Page[dispatcher.ShareStock], error) {
+	}, onceLoaded(s.dispatcher, func(_ context.Context, in *stockInput) (wire.Page[dispatcher.ShareStock], error) {
 		all, err := s.stock(in)
-		return wire.Page[dispatcher.ShareStock]{Items: list(all)}, err
+		return wire.Page[dispatcher.ShareStock]{Items: edge.List(all)}, err
 	}))
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "task-queues", Method: http.MethodGet, Path: "/v1/tasks/{id}/queues", Tags: []string{"tasks"}, Summary: "Show where the jobs of a task may run",
 		Description: "Of each kind of jobs that it has or will have: every queue, and the filter that excludes it. Nothing when the task is over.",
 	}, func(ctx context.Context, in *byID) (wire.Page[dispatcher.KindQueues], error) {
-		if _, err := s.Tasks.Task(ctx, in.ID); err != nil {
+		if _, err := s.tasks.Task(ctx, in.ID); err != nil {
 			return wire.Page[dispatcher.KindQueues]{}, err
 		}
-		if all, ok := askLead[[]dispatcher.KindQueues](ctx, s, askFits, in.ID); ok {
-			return wire.Page[dispatcher.KindQueues]{Items: list(all)}, nil
+		if all, ok := askLead[[]dispatcher.KindQueues](ctx, s.relay, askFits, in.ID); ok {
+			return wire.Page[dispatcher.KindQueues]{Items: edge.List(all)}, nil
 		}
 		all, err := s.dispatcher.TaskQueues(ctx, in.ID)
-		return wire.Page[dispatcher.KindQueues]{Items: list(all)}, err
+		return wire.Page[dispatcher.KindQueues]{Items: edge.List(all)}, err
 	})
 }
 
 // stock is how well shares are supplied.
-func (s *server) stock(in *stockInput) ([]dispatcher.ShareStock, error) {
+func (s *shareCalls) stock(in *stockInput) ([]dispatcher.ShareStock, error) {
 	known := func(q dispatcher.QueueStanding) bool { return q.Name == in.Queue }
 	if in.Queue != "" && !slices.ContainsFunc(s.dispatcher.Queues(), known) {
-		return nil, s.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, in.Queue))
+		return nil, s.names.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, in.Queue))
 	}
 	all := s.dispatcher.ShareStock(in.Share, in.Queue)
 	if len(all) == 0 {
-		return nil, s.knownShare(in.Share)
+		return nil, s.names.knownShare(in.Share)
 	}
 	return all, nil
 }

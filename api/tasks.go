@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -43,24 +44,33 @@ type tasksInput struct {
 	Order string   `query:"order" enum:"id,newest" default:"id" doc:"id: by rising id. newest: those that are not over first, then the others, each the newest first."`
 }
 
-func (s *server) taskRoutes() {
+// taskCalls are the routes of tasks and of their tags.
+type taskCalls struct {
+	doc      *document
+	names    *names
+	tasks    Tasks
+	steering Steering
+	site     Site
+}
+
+func (s *taskCalls) taskRoutes() {
 	tags := []string{"tasks"}
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "submit-task", Method: http.MethodPost, Path: "/v1/tasks", Tags: tags, Summary: "Submit a task", DefaultStatus: http.StatusCreated,
 		Description: "A task with inputs_streamed is created submitting and gets its inputs and a commit; any other is published at once. Unknown fields are refused. What no queue can run is accepted, unless strict, and has cannot_run.",
 	}, func(ctx context.Context, in *submitInput) (generator.Task, error) {
-		return s.Steering.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
+		return s.steering.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tags: tags, Summary: "List tasks",
 		Description: "In the order of their ids, or the newest first. A page of few newest ones among many may be short, or empty, and have a next.",
 	}, s.listTasks)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tags: tags, Summary: "Show a task",
-	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.Tasks.Task(ctx, in.ID) })
-	route(s, huma.Operation{
+	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.tasks.Task(ctx, in.ID) })
+	route(s.doc, huma.Operation{
 		OperationID: "commit-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/commit", Tags: tags, Summary: "Publish a submitting task with the inputs that it has",
-	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.Steering.Commit(ctx, in.ID) })
+	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.steering.Commit(ctx, in.ID) })
 	for _, v := range []struct {
 		verb    generator.Verb
 		summary string
@@ -71,54 +81,54 @@ func (s *server) taskRoutes() {
 		{generator.VerbFinish, "Start no more jobs of a task, and be done when those that run have ended"},
 		{generator.VerbAvalanche, "End the scouting of a task now: the rest of its jobs is made by what its scouts measured so far"},
 	} {
-		route(s, huma.Operation{
+		route(s.doc, huma.Operation{
 			OperationID: string(v.verb) + "-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/" + string(v.verb), Tags: tags, Summary: v.summary,
 		}, func(ctx context.Context, in *byID) (generator.Change, error) {
-			return s.Steering.Say(ctx, v.verb, in.ID, nil)
+			return s.steering.Say(ctx, v.verb, in.ID, nil)
 		})
 	}
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "prioritise-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/priority", Tags: tags, Summary: "Give a task and its jobs another priority",
 		Description: "Pieces to come, and jobs that wait or are ready. What runs is left alone. A repeat changes nothing.",
 	}, func(ctx context.Context, in *priorityInput) (generator.PriorityChange, error) {
-		return s.Steering.Prioritise(ctx, in.ID, in.Body.Priority)
+		return s.steering.Prioritise(ctx, in.ID, in.Body.Priority)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "scale-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/scale", Tags: tags, Summary: "Change how many replicas or jobs a task of groups has",
 		Description: "Of the task, of a group, or of a role. What there is before and after stays as it is. New jobs are made as others are. Of what there is not any more " +
 			"ready jobs are cancelled; running ones go on to their end and are not tried again, and their claims go with them. A repeat changes nothing.",
 	}, func(ctx context.Context, in *scaleInput) (generator.ScaleChange, error) {
-		return s.Steering.Scale(ctx, in.ID, in.Body)
+		return s.steering.Scale(ctx, in.ID, in.Body)
 	})
 	s.manyTaskRoutes()
 	s.describeInputs()
 }
 
-func (s *server) listTasks(ctx context.Context, in *tasksInput) (wire.Page[generator.Task], error) {
+func (s *taskCalls) listTasks(ctx context.Context, in *tasksInput) (wire.Page[generator.Task], error) {
 	newest := in.Order == "newest"
 	after, err := in.cursor(newest)
 	if err != nil {
 		return wire.Page[generator.Task]{}, err
 	}
-	tasks, next, err := s.Tasks.Tasks(ctx, generator.Filter{
+	tasks, next, err := s.tasks.Tasks(ctx, generator.Filter{
 		User: in.User, State: in.State, Share: in.Share, Label: in.Label, Newest: newest, After: after, Limit: in.Limit,
 	})
-	p := wire.Page[generator.Task]{Items: list(tasks)}
+	p := wire.Page[generator.Task]{Items: edge.List(tasks)}
 	if next != 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
 	if err == nil && len(p.Items) == 0 && next == 0 { // not before: tasks that are over may have a share that is no more
-		err = s.knownShare(in.Share)
+		err = s.names.knownShare(in.Share)
 	}
 	return p, err
 }
 
-func (s *server) tagRoutes() {
-	route(s, huma.Operation{
+func (s *taskCalls) tagRoutes() {
+	route(s.doc, huma.Operation{
 		OperationID: "test-tags", Method: http.MethodPost, Path: "/v1/tags/test", Tags: []string{"tasks"}, Summary: "Explain how a task would be tagged",
 		Description: "Rule by rule, with the site in force. Nothing is stored.",
 	}, func(ctx context.Context, in *specInput) (generator.TagTest, error) {
-		st, err := s.Site.Load(ctx)
+		st, err := s.site.Load(ctx)
 		if err != nil {
 			return generator.TagTest{}, err
 		}

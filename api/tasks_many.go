@@ -61,39 +61,39 @@ type manyInput struct {
 	Body ManyTasks
 }
 
-func (s *server) manyTaskRoutes() {
+func (s *taskCalls) manyTaskRoutes() {
 	tags := []string{"tasks"}
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "retry-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/retry", Tags: tags,
 		Summary:     "Try the failed and cancelled pieces of a task again, as new jobs",
 		Description: "With a body, with other requirements, queues, attempts or priority from then on.",
 	}, func(ctx context.Context, in *retryInput) (generator.Change, error) {
-		return s.Steering.Say(ctx, generator.VerbRetry, in.ID, in.Body)
+		return s.steering.Say(ctx, generator.VerbRetry, in.ID, in.Body)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "act-on-tasks", Method: http.MethodPost, Path: "/v1/tasks/actions", Tags: tags, Summary: "Say one thing to many tasks",
 		Description: "To those with the ids, or to all of a user, label, share, state or name. The answer says of each what changed, or why nothing did; a task that " +
 			"refuses is no error. Where there is a next, send the same request again with it as after.",
-	}, func(ctx context.Context, in *actInput) (generator.Acted, error) { return s.Steering.Act(ctx, in.Body) })
-	route(s, huma.Operation{
+	}, func(ctx context.Context, in *actInput) (generator.Acted, error) { return s.steering.Act(ctx, in.Body) })
+	route(s.doc, huma.Operation{
 		OperationID: "submit-tasks", Method: http.MethodPost, Path: "/v1/tasks/batch", Tags: tags, Summary: "Submit many tasks at once",
 		Description: "In one transaction. A task that cannot be has its problem in the answer, and keeps no other from being.",
 	}, s.submitMany)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "clone-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/clone", Tags: tags, Summary: "Submit a task like another one, with changes",
 		DefaultStatus: http.StatusCreated,
 		Description:   "As it was submitted, with its inputs unless the changes say how the work is split.",
 	}, func(ctx context.Context, in *cloneInput) (generator.Task, error) {
-		return s.Steering.Clone(ctx, generator.CloneRequest{Task: in.ID, Changes: in.Body.Changes, IdempotencyKey: in.Key})
+		return s.steering.Clone(ctx, generator.CloneRequest{Task: in.ID, Changes: in.Body.Changes, IdempotencyKey: in.Key})
 	})
 }
 
-func (s *server) submitMany(ctx context.Context, in *manyInput) (ManySubmitted, error) {
+func (s *taskCalls) submitMany(ctx context.Context, in *manyInput) (ManySubmitted, error) {
 	requests := make([]generator.SubmitRequest, len(in.Body.Tasks))
 	for i, t := range in.Body.Tasks {
 		requests[i] = generator.SubmitRequest{Spec: t.Task, Strict: t.Strict, IdempotencyKey: t.Key}
 	}
-	all, err := s.Steering.SubmitMany(ctx, requests)
+	all, err := s.steering.SubmitMany(ctx, requests)
 	if err != nil {
 		return ManySubmitted{}, err
 	}

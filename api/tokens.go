@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/access"
 )
@@ -44,25 +45,25 @@ func (s *server) audit(ctx context.Context, in *auditInput) (wire.Page[access.Au
 
 func (s *server) tokenRoutes() {
 	tags := []string{"access"}
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "audit", Method: http.MethodGet, Path: "/v1/audit", Tags: tags, Summary: "List who changed what",
 		Description: "The newest first. Each change is noted in the transaction that makes it.",
 	}, s.audit)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Tags: tags, Summary: "List tokens",
 		Description: "By name. The tokens themselves are kept nowhere.",
 	}, func(ctx context.Context, in *tokensInput) (wire.Page[access.Token], error) {
 		all, err := s.Access.List(ctx, in.All)
-		return wire.Page[access.Token]{Items: list(all)}, err
+		return wire.Page[access.Token]{Items: edge.List(all)}, err
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "create-token", Method: http.MethodPost, Path: "/v1/tokens", Tags: tags, Summary: "Make a token", DefaultStatus: http.StatusCreated,
 		Description: "The answer has the token, this once. Every daemon lets it in within seconds.",
 	}, func(ctx context.Context, in *newTokenInput) (access.Made, error) {
 		in.Body.By = access.CallerIn(ctx).Name
 		return s.Access.Create(ctx, in.Body)
 	})
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens", Tags: tags, Summary: "Revoke a token",
 		Description: "No daemon lets it in any more within seconds. A repeat changes nothing.",
 	}, func(ctx context.Context, in *revokeInput) (access.Token, error) {

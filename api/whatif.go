@@ -27,37 +27,37 @@ type retagInput struct {
 	RawBody []byte `contentType:"text/yaml"`
 }
 
-func (s *server) whatIfRoutes() {
-	route(s, huma.Operation{
+func (s *siteCalls) whatIfRoutes() {
+	route(s.doc, huma.Operation{
 		OperationID: "what-if", Method: http.MethodPost, Path: "/v1/shares/what-if", Tags: []string{"site"}, Summary: "Rehearse a site file against the live demand",
 		Description: "The body is the file, YAML. Who gains and who loses how much, and how long the way there takes, from the ends of jobs of late. Nothing changes.",
 	}, s.whatIf)
-	route(s, huma.Operation{
+	route(s.doc, huma.Operation{
 		OperationID: "retag", Method: http.MethodPost, Path: "/v1/tags/what-if", Tags: []string{"tasks"}, Summary: "Rehearse tagging rules on past tasks",
 		Description: "The body is a site file, YAML: counts of tasks and jobs by the share that they had and the one that its rules would give them. Nothing is written.",
 	}, s.retag)
 }
 
-func (s *server) whatIf(ctx context.Context, in *whatIfInput) (site.Applied, error) {
+func (s *siteCalls) whatIf(ctx context.Context, in *whatIfInput) (site.Applied, error) {
 	moves, err := readMoves(in.Move)
 	if err != nil {
 		return site.Applied{}, err
 	}
-	return applied(s.Site.Apply(ctx, site.ApplyRequest{
+	return applied(s.site.Apply(ctx, site.ApplyRequest{
 		Source: slices.Clone(in.RawBody), Name: in.File, Moves: moves, DryRun: true, When: in.At,
 	}))
 }
 
-func (s *server) retag(ctx context.Context, in *retagInput) (generator.Retagging, error) {
+func (s *siteCalls) retag(ctx context.Context, in *retagInput) (generator.Retagging, error) {
 	since, err := shares.ParseDuration(in.Since)
 	if err != nil || since <= 0 {
 		var f problem.Faults
 		f.Add("query.since", "expected a duration such as 90m, 24h or 7d", in.Since)
 		return generator.Retagging{}, f.Problem()
 	}
-	st, err := s.Site.Preview(ctx, in.File, slices.Clone(in.RawBody))
+	st, err := s.site.Preview(ctx, in.File, slices.Clone(in.RawBody))
 	if err != nil {
 		return generator.Retagging{}, err
 	}
-	return s.Steering.Retag(ctx, st, time.Duration(since))
+	return s.steering.Retag(ctx, st, time.Duration(since))
 }

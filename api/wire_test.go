@@ -36,7 +36,7 @@ var byHand = map[reflect.Type]string{
 // api/wire/shapes.go has the types of the document as a stranger's program may import them: the server's, without the server.
 func TestWireIsCommitted(t *testing.T) {
 	b := newBench(t)
-	registry := b.server.huma.OpenAPI().Components.Schemas
+	registry := b.server.doc.huma.OpenAPI().Components.Schemas
 	w := shapes{comments: map[string]map[string]string{}, types: map[string]reflect.Type{}}
 	for name := range registry.Map() {
 		if of := registry.TypeFromRef("#/components/schemas/" + name); of != nil {

@@ -43,7 +43,7 @@ var floors = map[string]int{
 }
 
 // testOnly packages are imported by _test.go files only.
-var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "internal/e2e", "internal/browser", "internal/ownca", "internal/ledgertest", "internal/golden", "dispatcher/dispatchertest", "dispatcher/sim", "cmd/divvy/servetest"}
+var testOnly = []string{"internal/pgtest", "internal/chaos", "internal/house", "internal/e2e", "internal/browser", "internal/ownca", "internal/ledgertest", "internal/golden", "internal/mutate", "dispatcher/dispatchertest", "dispatcher/sim", "cmd/divvy/servetest"}
 
 // sameFloor lists the folders within a floor whose import is meant, beside the imports between a package and its own
 // sub-packages.

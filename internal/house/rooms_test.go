@@ -30,11 +30,8 @@ var limits = map[string]int{
 
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
-	"files api":                   46,
 	"files generator":             50,
-	"lines api":                   5117,
 	"lines generator":             6542,
-	"methods api.server":          91,
 	"methods generator.Generator": 64,
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/divvyhq/divvy/api"
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/intake"
@@ -179,7 +180,7 @@ func (d *Daemon) serve(context.Context) error {
 	handler := api.New(api.Config{
 		Dispatcher: d.dispatcher, Work: api.Work{Tasks: d.tasks, Steering: d.generator}, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
-		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.callers.book, Closed: d.cfg.Access.Closed(), Access: d.callers.tokens, Outside: d.callers.credentials(), Rates: api.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
+		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.callers.book, Closed: d.cfg.Access.Closed(), Access: d.callers.tokens, Outside: d.callers.credentials(), Rates: edge.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.ports.panda != nil,
 		Relay: &api.Relay{
 			Serve: func(questions relay.Handler) http.Handler { return d.company.links.Handler(d.company.leave, questions) },

@@ -1,4 +1,4 @@
-package api
+package edge
 
 import (
 	"context"
@@ -24,11 +24,11 @@ import (
 	"github.com/divvyhq/divvy/internal/door"
 )
 
-const headerRequestID = "X-Request-Id"
+const HeaderRequestID = "X-Request-Id"
 
-// exchange is one request and its answer as the edge sees it: status and size for the log and the metrics, and
+// Exchange is one request and its answer as the edge sees it: status and size for the log and the metrics, and
 // the error that the handler answered, so that it is logged once.
-type exchange struct {
+type Exchange struct {
 	http.ResponseWriter
 	id     string
 	status int
@@ -37,15 +37,15 @@ type exchange struct {
 	hot    *series   // nil: the router knows
 	ids    [1]string // id, as the header has it
 	span   trace.Span
-	caller *access.Caller // whom guard has let in
-	s      *server
+	Caller *access.Caller // whom guard has let in
+	edge   *Edge
 	r      *http.Request
 	began  time.Time
 	parked bool
 }
 
 // WriteHeader remembers the status.
-func (x *exchange) WriteHeader(status int) {
+func (x *Exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
 	}
@@ -53,7 +53,7 @@ func (x *exchange) WriteHeader(status int) {
 }
 
 // Write counts the bytes.
-func (x *exchange) Write(b []byte) (int, error) {
+func (x *Exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
@@ -63,13 +63,13 @@ func (x *exchange) Write(b []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // exchangeOf finds the exchange below what others have wrapped around it; nil: there is none.
-func exchangeOf(w http.ResponseWriter) *exchange {
+func exchangeOf(w http.ResponseWriter) *Exchange {
 	for {
 		switch of := w.(type) {
-		case *exchange:
+		case *Exchange:
 			return of
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = of.Unwrap()
@@ -79,48 +79,48 @@ func exchangeOf(w http.ResponseWriter) *exchange {
 	}
 }
 
-type exchangeKey struct{}
+type ExchangeKey struct{}
 
-// exchangeIn finds the exchange that huma's handlers carry in their context.
-func exchangeIn(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+// ExchangeIn finds the exchange that huma's handlers carry in their context.
+func ExchangeIn(ctx context.Context) *Exchange {
+	x, _ := ctx.Value(ExchangeKey{}).(*Exchange)
 	return x
 }
 
-// edge is the outermost layer: request id, metrics, log, and the end of panics. It is one layer on purpose;
+// Around is the outermost layer: request id, metrics, log, and the end of panics. It is one layer on purpose;
 // every pull goes through it.
-func (s *server) edge(next http.Handler) http.Handler { return s.edgeOf(nil, next) }
+func (e *Edge) Around(next http.Handler) http.Handler { return e.aroundOf(nil, next) }
 
-// edgeOf is the edge of one route that is known before the router has seen the request; nil: it must find out.
-func (s *server) edgeOf(hot *series, next http.Handler) http.Handler {
+// aroundOf is around for one route that is known before the router has seen the request; nil: it must find out.
+func (e *Edge) aroundOf(hot *series, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{ResponseWriter: w, id: requestID(r), hot: hot, began: time.Now(), s: s}
+		x := &Exchange{ResponseWriter: w, id: requestID(r), hot: hot, began: time.Now(), edge: e}
 		x.ids[0] = x.id
-		w.Header()[headerRequestID] = x.ids[:]
-		x.r, x.span = s.traced(r)
-		s.metrics.inFlight.Inc()
+		w.Header()[HeaderRequestID] = x.ids[:]
+		x.r, x.span = e.traced(r)
+		e.metrics.inFlight.Inc()
 		defer x.over()
 		next.ServeHTTP(x, x.r)
 	})
 }
 
 // over ends the exchange, and panics of its handler; one that is parked ends later.
-func (x *exchange) over() {
+func (x *Exchange) over() {
 	p := recover()
 	if p == nil && x.parked {
 		return
 	}
-	cut := p != nil && x.s.panicked(x, p) || x.parked // nobody would answer it
-	x.s.metrics.inFlight.Dec()
-	x.s.done(x, x.r, time.Since(x.began))
+	cut := p != nil && x.edge.panicked(x, p) || x.parked // nobody would answer it
+	x.edge.metrics.inFlight.Dec()
+	x.edge.done(x, x.r, time.Since(x.began))
 	if cut {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// parker is the exchange of a request that may be parked; nil: it may not.
-func parker(w http.ResponseWriter) *exchange {
-	if x, ok := w.(*exchange); ok {
+// Parker is the exchange of a request that may be parked; nil: it may not.
+func Parker(w http.ResponseWriter) *Exchange {
+	if x, ok := w.(*Exchange); ok {
 		if _, ok := x.ResponseWriter.(door.Parker); ok {
 			return x
 		}
@@ -128,8 +128,8 @@ func parker(w http.ResponseWriter) *exchange {
 	return nil
 }
 
-// park leaves the exchange open when its handler returns, see door.Parker.
-func (x *exchange) park() (resume func(finish func())) {
+// Park leaves the exchange open when its handler returns, see door.Parker.
+func (x *Exchange) Park() (resume func(finish func())) {
 	x.parked = true
 	goOn := x.ResponseWriter.(door.Parker).Park()
 	return func(finish func()) {
@@ -143,7 +143,7 @@ func (x *exchange) park() (resume func(finish func())) {
 
 // panicked answers 500. cut is true when half an answer is out already: the connection must be cut, so that nobody
 // takes the half for a whole.
-func (s *server) panicked(x *exchange, p any) (cut bool) {
+func (e *Edge) panicked(x *Exchange, p any) (cut bool) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		return true
 	}
@@ -152,13 +152,13 @@ func (s *server) panicked(x *exchange, p any) (cut bool) {
 		x.status, x.err = http.StatusInternalServerError, err
 		return true
 	}
-	s.fail(x, err)
+	e.Fail(x, err)
 	return false
 }
 
 // done counts and logs an exchange. What the daemon is to blame for is logged as an error or a warning, all
 // else at debug.
-func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
+func (e *Edge) done(x *Exchange, r *http.Request, took time.Duration) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
@@ -170,7 +170,7 @@ func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
 		if rc := chi.RouteContext(r.Context()); rc != nil && len(rc.RoutePatterns) > 0 && x.status != http.StatusMethodNotAllowed {
 			route, method = rc.RoutePattern(), r.Method
 		}
-		s.metrics.observe(method, route, x.status, took)
+		e.metrics.observe(method, route, x.status, took)
 		endSpan(x.span, x, method, route)
 	}
 	level := slog.LevelDebug
@@ -180,7 +180,7 @@ func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
 	case x.status >= 500:
 		level = slog.LevelError
 	}
-	if !s.log.Enabled(r.Context(), level) {
+	if !e.log.Enabled(r.Context(), level) {
 		return
 	}
 	attrs := []slog.Attr{
@@ -190,7 +190,7 @@ func (s *server) done(x *exchange, r *http.Request, took time.Duration) {
 	if x.err != nil {
 		attrs = append(attrs, slog.Any("error", x.err))
 	}
-	s.log.LogAttrs(r.Context(), level, "request", attrs...)
+	e.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
 var (
@@ -204,7 +204,7 @@ var (
 
 // requestID is the caller's X-Request-Id when that is fit for a log, else a new one.
 func requestID(r *http.Request) string {
-	if id := r.Header.Get(headerRequestID); id != "" && len(id) <= 128 {
+	if id := r.Header.Get(HeaderRequestID); id != "" && len(id) <= 128 {
 		for i := 0; i < len(id); i++ {
 			if id[i] <= ' ' || id[i] > '~' {
 				return newRequestID()
@@ -220,9 +220,12 @@ func newRequestID() string {
 	return string(strconv.AppendUint(append(room[:0], requestPrefix...), requestCount.Add(1), 36))
 }
 
-// extend moves the connection's deadlines to d from now. The server's own deadlines would end a long poll: the
+// Slack is what a deadline of the connection comes after that of the request, so that its 503 gets out.
+const Slack = 10 * time.Second
+
+// Extend moves the connection's deadlines to d from now. The server's own deadlines would end a long poll: the
 // one for reading too, since net/http watches for the end of the client with a read.
-func extend(w http.ResponseWriter, d time.Duration) {
+func Extend(w http.ResponseWriter, d time.Duration) {
 	rc := http.NewResponseController(w)
 	until := time.Now().Add(d)
 	if err := rc.SetReadDeadline(until); errors.Is(err, http.ErrNotSupported) {
@@ -231,22 +234,22 @@ func extend(w http.ResponseWriter, d time.Duration) {
 	_ = rc.SetWriteDeadline(until)
 }
 
-// extendWrite gives the answer d from now to be taken.
-func extendWrite(w http.ResponseWriter, d time.Duration) {
+// ExtendWrite gives the answer d from now to be taken.
+func ExtendWrite(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d)) // a test's recorder has none
 }
 
-// fail answers err and remembers it for the log.
-func (s *server) fail(w http.ResponseWriter, err error) {
+// Fail answers err and remembers it for the log.
+func (e *Edge) Fail(w http.ResponseWriter, err error) {
 	p := problem.Of(err)
-	s.sign(w, p, err)
+	e.Sign(w, p, err)
 	w.Header().Set("Content-Type", wire.ProblemType)
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // the client may have gone
 }
 
-// sign puts the request id on p, the error into the exchange, and Retry-After into the header.
-func (s *server) sign(w http.ResponseWriter, p *wire.Problem, err error) {
+// Sign puts the request id on p, the error into the exchange, and Retry-After into the header.
+func (e *Edge) Sign(w http.ResponseWriter, p *wire.Problem, err error) {
 	if x := exchangeOf(w); x != nil {
 		p.RequestID, x.err = x.id, err
 	}

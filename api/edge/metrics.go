@@ -1,4 +1,4 @@
-package api
+package edge
 
 import (
 	"strconv"
@@ -15,9 +15,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	inFlight prometheus.Gauge
-
-	shed    prometheus.Counter
-	limited *prometheus.CounterVec
+	limited  *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -32,9 +30,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"method", "route"}),
 		inFlight: f.NewGauge(prometheus.GaugeOpts{
 			Name: "divvy_http_requests_in_flight", Help: "Requests that are being served, long polls included.",
-		}),
-		shed: f.NewCounter(prometheus.CounterOpts{
-			Name: "divvy_pulls_shed_total", Help: "Pulls refused so that renewals and ends are served in time, or because too many wait.",
 		}),
 		limited: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "divvy_requests_limited_total", Help: "Requests refused because of the rate of their token: requests or pulls.",

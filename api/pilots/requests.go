@@ -1,4 +1,4 @@
-package api
+package pilots
 
 import (
 	"bytes"
@@ -190,7 +190,7 @@ func readRenew(body []byte, req *dispatcher.RenewRequest) bool {
 }
 
 // items is about how many leases the list that comes has.
-func (s *scan) items() int { return min(maxItems, bytes.Count(s.in[s.at:], []byte(`"lease":`))) }
+func (s *scan) items() int { return min(MaxItems, bytes.Count(s.in[s.at:], []byte(`"lease":`))) }
 
 func (s *scan) renewal(l *dispatcher.Renewal) {
 	if s.null() || s.bad {

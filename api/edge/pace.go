@@ -1,4 +1,4 @@
-package api
+package edge
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ type Rates struct {
 }
 
 const (
-	burstOf   = 10              // seconds' worth that may come at once, after a pause
+	BurstOf   = 10              // seconds' worth that may come at once, after a pause
 	mostPaces = 1000            // of callers that are kept before idle ones are looked for
 	idlePace  = 2 * time.Minute // longer than it takes to have a whole burst again
 )
@@ -57,19 +57,19 @@ type paces struct {
 func newPaces(r Rates) *paces { return &paces{rates: r, now: time.Now, all: map[paced]*pace{}} }
 
 // admit counts a request of a caller to a route; an error: it is one too many.
-func (p *paces) admit(c *access.Caller, need *right) error {
+func (p *paces) admit(c *access.Caller, need *Right) error {
 	bound, reason, what := p.rates.Requests, overRequests, "requests"
-	switch need.pattern {
-	case pathRenew, pathFinish:
+	switch need.Pattern {
+	case PathRenew, PathFinish:
 		return nil
-	case pathPulls:
+	case PathPulls:
 		bound, reason, what = p.rates.Pulls, overPulls, "pulls"
 	}
 	if bound <= 0 || c == access.Anybody {
 		return nil
 	}
 	if !p.take(paced{c.ID, c.From, reason == overPulls}, bound) {
-		return &tooFast{reason: reason, detail: fmt.Sprintf("this daemon serves %s %d %s a second, and %d after a pause", c.Name, bound, what, bound*burstOf)}
+		return &tooFast{reason: reason, detail: fmt.Sprintf("this daemon serves %s %d %s a second, and %d after a pause", c.Name, bound, what, bound*BurstOf)}
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (p *paces) take(k paced, bound int) bool {
 	one := p.all[k]
 	if one == nil {
 		p.forget(now)
-		one = &pace{limit: rate.NewLimiter(rate.Limit(bound), bound*burstOf)}
+		one = &pace{limit: rate.NewLimiter(rate.Limit(bound), bound*BurstOf)}
 		p.all[k] = one
 	}
 	one.last = now
@@ -106,13 +106,13 @@ type tooFast struct{ reason, detail string }
 
 func (e *tooFast) Error() string { return e.detail }
 
-// admit is paces.admit, counted.
-func (s *server) admit(c *access.Caller, need *right) error {
-	err := s.paces.admit(c, need)
-	var e *tooFast
-	if errors.As(err, &e) {
-		s.metrics.limited.WithLabelValues(e.reason).Inc()
-		return problem.New(problem.TooFast, e.detail)
+// Admit is paces.admit, counted.
+func (e *Edge) Admit(c *access.Caller, need *Right) error {
+	err := e.paces.admit(c, need)
+	var fast *tooFast
+	if errors.As(err, &fast) {
+		e.metrics.limited.WithLabelValues(fast.reason).Inc()
+		return problem.New(problem.TooFast, fast.detail)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package api
+package edge
 
 import (
 	"net/http"
@@ -11,12 +11,12 @@ import (
 
 // traced begins the span of a request, which goes on the caller's trace where the request has one (traceparent). It is
 // nil where nothing is traced.
-func (s *server) traced(r *http.Request) (*http.Request, trace.Span) {
-	if s.Tracer == nil {
+func (e *Edge) traced(r *http.Request) (*http.Request, trace.Span) {
+	if e.tracer == nil {
 		return r, nil
 	}
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	ctx, span := s.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+	ctx, span := e.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
 	if !span.IsRecording() {
 		return r, nil
 	}
@@ -24,7 +24,7 @@ func (s *server) traced(r *http.Request) (*http.Request, trace.Span) {
 }
 
 // endSpan says what became of the request, by its route: a path has ids in it.
-func endSpan(span trace.Span, x *exchange, method, route string) {
+func endSpan(span trace.Span, x *Exchange, method, route string) {
 	if span == nil {
 		return
 	}

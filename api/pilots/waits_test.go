@@ -1,4 +1,4 @@
-package api
+package pilots
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/keys"
@@ -22,19 +23,19 @@ type judged struct {
 	why error
 }
 
+const secret = "0123456789abcdef-secret"
+
 const slowPull = `{"queue":"CERN","pilot":"p1","slot":{"cores":8},"wait_s":25}`
 
-// waitingBench asks for one token, and asks a test whom it stands for while pulls wait.
-func waitingBench(t *testing.T, as *atomic.Pointer[judged]) (b *bench, asked *atomic.Int64) {
+// waitingBench asks for one of two tokens, and asks a test whom the first stands for while pulls wait.
+func waitingBench(t *testing.T, d Dispatcher, as *atomic.Pointer[judged]) (b *bench, asked *atomic.Int64) {
 	tokens, err := access.ReadTokens("token file", strings.NewReader(secret+"\nanother-token-of-length"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b = newBench(t, func(c *Config) {
-		c.Book, c.Closed, c.Timeout, c.Dispatcher = access.NewBook(nil, tokens...), true, time.Second, &hang{}
-	})
-	known, asked := b.server.waits.caller, &atomic.Int64{}
-	b.server.waits.caller = func(ctx context.Context, by access.Shown) (*access.Caller, error) {
+	b = newBench(t, d, access.Entrance{Book: access.NewBook(nil, tokens...)})
+	known, asked := b.calls.waits.caller, &atomic.Int64{}
+	b.calls.waits.caller = func(ctx context.Context, by access.Shown) (*access.Caller, error) {
 		asked.Add(1)
 		if j := as.Load(); j != nil && by.Authorization == "Bearer "+secret {
 			return j.c, j.why
@@ -62,10 +63,10 @@ func TestPullsEndWithTheirCredential(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var as atomic.Pointer[judged]
-				b, _ := waitingBench(t, &as)
+				b, _ := waitingBench(t, &hanging{}, &as)
 				began := time.Now()
 				pull := func(token string, got **httptest.ResponseRecorder, took *time.Duration) {
-					*got = b.call("POST", "/v1/pulls", slowPull, "Authorization", "Bearer "+token)
+					*got = b.call(edge.PathPulls, slowPull, "Authorization", "Bearer "+token)
 					*took = time.Since(began)
 				}
 				var its, others *httptest.ResponseRecorder
@@ -94,21 +95,20 @@ func TestPullsEndWithTheirCredential(t *testing.T) {
 }
 
 // stubborn grants when nobody waits any more.
-type stubborn struct{ fakeDispatcher }
+type stubborn struct{ granting }
 
 func (s *stubborn) Pull(ctx context.Context, r dispatcher.PullRequest) (dispatcher.PullReply, error) {
 	<-ctx.Done()
-	return s.fakeDispatcher.Pull(ctx, r)
+	return s.granting.Pull(ctx, r)
 }
 
 // What was granted in the very moment goes out: nobody else would know of it.
 func TestGrantedWhileTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var as atomic.Pointer[judged]
-		b, _ := waitingBench(t, &as)
-		b.server.dispatcher = &stubborn{}
+		b, _ := waitingBench(t, &stubborn{}, &as)
 		as.Store(&judged{})
-		w := b.call("POST", "/v1/pulls", slowPull, "Authorization", "Bearer "+secret)
+		w := b.call(edge.PathPulls, slowPull, "Authorization", "Bearer "+secret)
 		if w.Code != 200 || !strings.Contains(w.Body.String(), `"lease":"L1"`) || w.Header().Get("Connection") != "close" {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
@@ -119,9 +119,9 @@ func TestGrantedWhileTakenBack(t *testing.T) {
 func TestOneQuestionForAllThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var as atomic.Pointer[judged]
-		b, asked := waitingBench(t, &as)
+		b, asked := waitingBench(t, &hanging{}, &as)
 		for range 1000 {
-			go b.call("POST", "/v1/pulls", slowPull, "Authorization", "Bearer "+secret)
+			go b.call(edge.PathPulls, slowPull, "Authorization", "Bearer "+secret)
 		}
 		time.Sleep(10*time.Second + 500*time.Millisecond)
 		if n := asked.Load(); n != 10 {
@@ -131,8 +131,8 @@ func TestOneQuestionForAllThatWait(t *testing.T) {
 		synctest.Wait()
 		n := asked.Load()
 		time.Sleep(time.Minute)
-		if asked.Load() != n || len(b.server.waits.all) != 0 || b.server.waits.timer != nil {
-			t.Errorf("asked %d times more while nobody waits; %d are kept", asked.Load()-n, len(b.server.waits.all))
+		if asked.Load() != n || len(b.calls.waits.all) != 0 || b.calls.waits.timer != nil {
+			t.Errorf("asked %d times more while nobody waits; %d are kept", asked.Load()-n, len(b.calls.waits.all))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package api
+package pilots
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 const (
 	maxJobs      = 1000
 	maxWaitS     = 300
-	maxItems     = 1000
+	MaxItems     = 1000
 	maxRequestID = 200
 	maxMessage   = 4096
 	maxLogTail   = 65536
-	maxLabels    = 100
-	maxName      = 200
-	maxDevices   = 1000
+	MaxLabels    = 100
+	MaxName      = 200
+	MaxDevices   = 1000
 )
 
 // wrong is what is wrong with a pilot's request.
@@ -35,8 +35,8 @@ func checkPull(req *dispatcher.PullRequest) error {
 	f.text("body.queue", req.Queue)
 	f.text("body.pilot", req.Pilot)
 	f.text("body.node", req.Node)
-	if n := len(req.Devices); n > maxDevices {
-		f.Add("body.devices", fmt.Sprintf("expected at most %d devices", maxDevices), n)
+	if n := len(req.Devices); n > MaxDevices {
+		f.Add("body.devices", fmt.Sprintf("expected at most %d devices", MaxDevices), n)
 	}
 	for i, id := range req.Devices {
 		f.textOf("devices", i, id)
@@ -55,15 +55,15 @@ func checkPull(req *dispatcher.PullRequest) error {
 	f.positive("body.slot.memory_mb", s.MemoryMB)
 	f.positive("body.slot.disk_mb", s.DiskMB)
 	f.positive("body.slot.walltime_s", s.WalltimeS)
-	if n := len(s.Labels); n > maxLabels {
-		f.Add("body.slot.labels", fmt.Sprintf("expected at most %d labels", maxLabels), n)
+	if n := len(s.Labels); n > MaxLabels {
+		f.Add("body.slot.labels", fmt.Sprintf("expected at most %d labels", MaxLabels), n)
 	}
 	for name, value := range s.Labels {
 		f.text("body.slot.labels", name)
 		f.text("body.slot.labels", value)
 	}
-	if n := len(req.Only.Labels); n > maxLabels {
-		f.Add("body.only.labels", fmt.Sprintf("expected at most %d labels", maxLabels), n)
+	if n := len(req.Only.Labels); n > MaxLabels {
+		f.Add("body.only.labels", fmt.Sprintf("expected at most %d labels", MaxLabels), n)
 	}
 	f.positive("body.only.task", req.Only.Task)
 	for i, label := range req.Only.Labels {
@@ -137,8 +137,8 @@ func (f *wrong) length(location, value string, most int) {
 
 // text is for a name: what the database cannot keep is refused before others are leased their jobs beside it.
 func (f *wrong) text(location, value string) {
-	if len(value) > maxName {
-		f.length(location, value, maxName)
+	if len(value) > MaxName {
+		f.length(location, value, MaxName)
 	}
 	if strings.IndexByte(value, 0) >= 0 {
 		f.Add(location, "expected text without U+0000", nil)
@@ -147,7 +147,7 @@ func (f *wrong) text(location, value string) {
 
 // textOf is text for an element of a list; its place is written down only where something is wrong.
 func (f *wrong) textOf(list string, i int, value string) {
-	if len(value) > maxName || strings.IndexByte(value, 0) >= 0 {
+	if len(value) > MaxName || strings.IndexByte(value, 0) >= 0 {
 		f.text(fmt.Sprintf("body.%s[%d]", list, i), value)
 	}
 }
@@ -157,8 +157,8 @@ func (f *wrong) items(location string, missing bool, n int) int {
 	switch {
 	case missing:
 		f.Add(location, "expected a list, found nothing", nil)
-	case n > maxItems:
-		f.Add(location, fmt.Sprintf("expected at most %d items, found %d", maxItems, n), nil)
+	case n > MaxItems:
+		f.Add(location, fmt.Sprintf("expected at most %d items, found %d", MaxItems, n), nil)
 		return 0
 	}
 	return n

@@ -1,4 +1,4 @@
-package api
+package pilots
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/door"
@@ -32,6 +33,10 @@ type waits struct {
 	mu    sync.Mutex
 	all   map[waitsOf]*party
 	timer *time.Timer // nil: nobody waits
+}
+
+func newWaits(e access.Entrance) *waits {
+	return &waits{caller: e.Caller, ours: e.Ours, all: map[waitsOf]*party{}}
 }
 
 // waitsOf tells parties apart. Certificates of one owner are as good as each other, whatever connection they came by.
@@ -160,8 +165,8 @@ func mayPull(c *access.Caller, why error) error {
 	if c == nil {
 		return &takenBack{cmp.Or(why, errTakenBack)}
 	}
-	if need := rightOf(http.MethodPost, pathPulls); !need.has(c) {
-		return need.refuse(c)
+	if need := edge.RightOf(http.MethodPost, edge.PathPulls); !need.Has(c) {
+		return need.Refuse(c)
 	}
 	return nil
 }
@@ -171,22 +176,22 @@ func notItsQueue(c *access.Caller, queue string) error {
 }
 
 // wait has a pull that may wait looked after.
-func (s *server) wait(w http.ResponseWriter, r *http.Request, queue string, t door.Term) *wait {
-	x, ok := w.(*exchange)
-	if !ok || x.caller == nil || x.caller == access.Anybody {
+func (c *Calls) wait(w http.ResponseWriter, r *http.Request, queue string, t door.Term) *wait {
+	x, ok := w.(*edge.Exchange)
+	if !ok || x.Caller == nil || x.Caller == access.Anybody {
 		return nil
 	}
-	return s.waits.join(x.caller, access.ShownBy(r), queue, t.Cut)
+	return c.waits.join(x.Caller, access.ShownBy(r), queue, t.Cut)
 }
 
 // refuse is fail for a pull: one whose credential was taken back is told so as any request with such a one.
-func (s *server) refuse(w http.ResponseWriter, err error) {
+func (c *Calls) refuse(w http.ResponseWriter, err error) {
 	var gone *takenBack
 	if errors.As(err, &gone) {
-		s.unknown(w, gone.why)
+		c.edge.Unknown(w, gone.why)
 		return
 	}
-	s.fail(w, err)
+	c.edge.Fail(w, err)
 }
 
 // end is leave with the outcome of the pull. Leases that were granted go out in any case: their jobs are the pilot's already.

@@ -1,4 +1,4 @@
-package api
+package pilots
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package api
+package edge
 
 import (
 	"fmt"
@@ -10,10 +10,17 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// right is which roles have one route. What a submitter or a share owner may do with it is bounded further, in own.go.
-type right struct {
-	method, pattern string
-	roles           []access.Role
+// Paths that pilots POST to.
+const (
+	PathPulls  = "/v1/pulls"
+	PathRenew  = "/v1/leases/renew"
+	PathFinish = "/v1/leases/finish"
+)
+
+// Right is which roles have one route. What a submitter or a share owner may do with it is bounded further, in own.go.
+type Right struct {
+	Method, Pattern string
+	Roles           []access.Role
 }
 
 // Who may what. Everything else is an admin's.
@@ -28,9 +35,9 @@ var (
 	admins     = []access.Role{access.Admin}
 )
 
-// rights is the one table of roles and routes: those of the API, then those of the page. A test holds it against the router.
+// Rights is the one table of roles and routes: those of the API, then those of the page. A test holds it against the router.
 // A route that is missing is an admin's.
-var rights = table(map[string][]access.Role{
+var Rights = table(map[string][]access.Role{
 	"POST /v1/pulls": pilots, "POST /v1/leases/renew": pilots, "POST /v1/leases/finish": pilots,
 
 	"GET /v1/status": everybody, "GET /openapi.json": everybody,
@@ -74,33 +81,33 @@ var rights = table(map[string][]access.Role{
 	"POST /jobs/{job}/kill": submitters, "POST /queues/{queue}/state": operators,
 })
 
-func table(of map[string][]access.Role) map[string]*right {
-	all := make(map[string]*right, len(of))
+func table(of map[string][]access.Role) map[string]*Right {
+	all := make(map[string]*Right, len(of))
 	for route, roles := range of {
 		method, pattern, _ := strings.Cut(route, " ")
-		all[route] = &right{method, pattern, roles}
+		all[route] = &Right{method, pattern, roles}
 	}
 	return all
 }
 
-// rightOf is the right to a route.
-func rightOf(method, pattern string) *right {
+// RightOf is the right to a route.
+func RightOf(method, pattern string) *Right {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	if r := rights[method+" "+pattern]; r != nil {
+	if r := Rights[method+" "+pattern]; r != nil {
 		return r
 	}
-	return &right{method, pattern, admins}
+	return &Right{method, pattern, admins}
 }
 
-func (r *right) has(c *access.Caller) bool { return slices.Contains(r.roles, c.Role) }
+func (r *Right) Has(c *access.Caller) bool { return slices.Contains(r.Roles, c.Role) }
 
-// refuse says which roles would do.
-func (r *right) refuse(c *access.Caller) error {
-	names := make([]string, len(r.roles))
-	for i, role := range r.roles {
+// Refuse says which roles would do.
+func (r *Right) Refuse(c *access.Caller) error {
+	names := make([]string, len(r.Roles))
+	for i, role := range r.Roles {
 		names[i] = string(role)
 	}
-	return fmt.Errorf("%w: %s %s needs a token with the role %s; this is %s", problem.ErrNotYours, r.method, r.pattern, strings.Join(names, " or "), c)
+	return fmt.Errorf("%w: %s %s needs a token with the role %s; this is %s", problem.ErrNotYours, r.Method, r.Pattern, strings.Join(names, " or "), c)
 }

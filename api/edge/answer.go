@@ -1,0 +1,57 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// MaxBody is the length of a body, where nothing else is said.
+const MaxBody = 8 << 20
+
+var Buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// keep is the size above which a buffer is left to the collector.
+const keep = 256 << 10
+
+func Release(b *bytes.Buffer) {
+	if b.Cap() <= keep {
+		b.Reset()
+		Buffers.Put(b)
+	}
+}
+
+// Reply writes v as JSON.
+func Reply(w http.ResponseWriter, v any) {
+	buf := Buffers.Get().(*bytes.Buffer)
+	defer Release(buf)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("api: %T does not encode: %v", v, err)) // the Edge answers 500
+	}
+	Send(w, buf.Bytes())
+}
+
+// Send writes a body. Its length is said where net/http would cut it into chunks: it looks 2 KiB ahead only.
+func Send(w http.ResponseWriter, text []byte) {
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	if len(text) > 2<<10 {
+		h["Content-Length"] = []string{strconv.Itoa(len(text))}
+	}
+	_, _ = w.Write(text) // the client may have gone
+}
+
+var jsonType = []string{"application/json"}
+
+// List makes an empty list of nil: the document says list, and null is none.
+func List[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
