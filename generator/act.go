@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -157,8 +158,8 @@ func (r *ActRequest) check() error {
 		faults.Add("tasks", "nothing says which tasks", "ids, or one of user, label, share, state and name")
 	}
 	for _, state := range s.State {
-		if !slices.Contains(states, state) {
-			faults.Add("state", fmt.Sprintf("%q is not known", state), strings.Join(states, ", "))
+		if !slices.Contains(judge.States, state) {
+			faults.Add("state", fmt.Sprintf("%q is not known", state), strings.Join(judge.States, ", "))
 		}
 	}
 	switch {
@@ -322,7 +323,7 @@ func (g *Generator) rehearse(ctx context.Context, r ActRequest, t selected, out 
 		out.Changed = t.Priority != *r.Priority && t.State != "done" && t.State != "aborting" && t.State != "aborted"
 		out.Priority = &PriorityChange{Task: t.ID, Before: t.Priority, After: *r.Priority}
 	case VerbReassign:
-		out.Changed = t.Share != r.To && !final(t.State)
+		out.Changed = t.Share != r.To && !judge.Final(t.State)
 		out.Reassigned = &TaskReassigned{Task: t.ID, From: t.Share, Moved: out.Changed}
 	case VerbScale:
 		n, err := g.scaled(ctx, t.ID, *r.Scale)

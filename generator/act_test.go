@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -241,13 +242,13 @@ func TestSubmitMany(t *testing.T) {
 func TestOtherWordsInEveryState(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	for i, state := range states {
+	for i, state := range judge.States {
 		task := w.submit(t, managed(nil))
 		w.exec(t, `UPDATE tasks SET state = $2, resume_state = CASE WHEN $2 = 'paused' THEN 'running' END,
 			ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END WHERE id = $1`, task.ID, state)
 		n := i + 1
 		for _, r := range []ActRequest{{Verb: VerbPrioritise, Priority: &n}, {Verb: VerbReassign, To: "Test"}} {
-			none := state == "done" || state == "aborted" || state == "aborting" && r.Verb == VerbPrioritise || final(state) && r.Verb == VerbReassign
+			none := state == "done" || state == "aborted" || state == "aborting" && r.Verb == VerbPrioritise || judge.Final(state) && r.Verb == VerbReassign
 			r.Tasks, r.DryRun = []int64{task.ID}, true
 			dry, err := w.Act(ctx, r)
 			if err != nil {

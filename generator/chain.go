@@ -7,7 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/throttle"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -89,7 +91,7 @@ func (g *Generator) Chain(ctx context.Context) (n int, err error) {
 
 // chain serves the next need behind at; the zero key says that there is none.
 func (g *Generator) chain(ctx context.Context, st *site.Site, at needKey) (next needKey, n int, err error) {
-	var verdicts []verdict
+	var verdicts []judge.Verdict
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		next, n, verdicts = needKey{}, 0, nil
 		due, ok, err := nextNeed(ctx, tx, at)
@@ -97,7 +99,7 @@ func (g *Generator) chain(ctx context.Context, st *site.Site, at needKey) (next 
 			return err
 		}
 		next, n = needKey{due.TaskID, due.Place}, 1
-		due.ready = entryState(st, due.UserName, due.Label, due.ShareID, "ready")
+		due.ready = throttle.Entry(st, due.UserName, due.Label, due.ShareID, "ready")
 		switch {
 		case due.Left:
 			return due.close(ctx, tx, "left")
@@ -166,7 +168,7 @@ func (d *dueNeed) close(ctx context.Context, tx pgx.Tx, state string) error {
 }
 
 // conclude closes the need, and says what becomes of its task.
-func (d *dueNeed) conclude(ctx context.Context, tx pgx.Tx) ([]verdict, error) {
+func (d *dueNeed) conclude(ctx context.Context, tx pgx.Tx) ([]judge.Verdict, error) {
 	lacks, state := d.lacks(), "met"
 	if lacks != "" {
 		state = "broken"
@@ -194,11 +196,11 @@ func (d *dueNeed) conclude(ctx context.Context, tx pgx.Tx) ([]verdict, error) {
 	case empty:
 		return d.giveUp(ctx, tx, lacks)
 	}
-	return judge(ctx, tx, []int64{d.TaskID})
+	return judge.Tasks(ctx, tx, []int64{d.TaskID})
 }
 
 // giveUp ends the task, softly where it has jobs.
-func (d *dueNeed) giveUp(ctx context.Context, tx pgx.Tx, reason string) ([]verdict, error) {
+func (d *dueNeed) giveUp(ctx context.Context, tx pgx.Tx, reason string) ([]judge.Verdict, error) {
 	var after string
 	err := tx.QueryRow(ctx, query["give_up"], pgx.StrictNamedArgs{"task": d.TaskID, "reason": reason}).Scan(&after)
 	switch {
@@ -207,12 +209,12 @@ func (d *dueNeed) giveUp(ctx context.Context, tx pgx.Tx, reason string) ([]verdi
 	case err != nil:
 		return nil, err
 	case after == "failed":
-		return []verdict{{ID: d.TaskID, After: after}}, nil
+		return []judge.Verdict{{ID: d.TaskID, After: after}}, nil
 	}
-	if err := endJobs(ctx, tx, finished, []int64{d.TaskID}); err != nil {
+	if err := judge.EndJobs(ctx, tx, judge.Finished, []int64{d.TaskID}); err != nil {
 		return nil, err
 	}
-	return judge(ctx, tx, []int64{d.TaskID})
+	return judge.Tasks(ctx, tx, []int64{d.TaskID})
 }
 
 // reopenNeeds looks anew at what a task needed and did not get, when it is tried again. It returns what the task waits for.

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/stored"
 )
 
 // touched are the chunks that have the pieces of some jobs.
@@ -20,22 +23,24 @@ func (b bitmap) touched(jobs []endedJob) bitmap {
 // bitsWanted says which pieces one wants to know about: ranges of indexes, by place of the need. Second halves have indexes far
 // behind those of pieces, and a range of their own.
 type bitsWanted struct {
-	pieces, halves map[int]span
+	pieces, halves map[int]stored.Span
 }
 
 // add wants one index.
-func (w *bitsWanted) add(place int, index int64) { w.addSpan(place, span{index, index + 1}) }
+func (w *bitsWanted) add(place int, index int64) {
+	w.addSpan(place, stored.Span{Low: index, High: index + 1})
+}
 
-func (w *bitsWanted) addSpan(place int, s span) {
+func (w *bitsWanted) addSpan(place int, s stored.Span) {
 	of := &w.pieces
-	if s.low >= firstHalf {
+	if s.Low >= split.FirstHalf {
 		of = &w.halves
 	}
 	if *of == nil {
-		*of = map[int]span{}
+		*of = map[int]stored.Span{}
 	}
 	if known, ok := (*of)[place]; ok {
-		s = span{min(s.low, known.low), max(s.high, known.high)}
+		s = stored.Span{Low: min(s.Low, known.Low), High: max(s.High, known.High)}
 	}
 	(*of)[place] = s
 }
@@ -45,10 +50,10 @@ func (w *bitsWanted) read(ctx context.Context, tx pgx.Tx, task int64) (map[int]b
 	var places []int
 	var lows, highs []int64
 	known := map[int]bitmap{}
-	for _, spans := range []map[int]span{w.pieces, w.halves} {
+	for _, spans := range []map[int]stored.Span{w.pieces, w.halves} {
 		for _, place := range slices.Sorted(maps.Keys(spans)) {
 			s := spans[place]
-			places, lows, highs = append(places, place), append(lows, s.low/chunkBits), append(highs, max(s.high-1, s.low)/chunkBits)
+			places, lows, highs = append(places, place), append(lows, s.Low/chunkBits), append(highs, max(s.High-1, s.Low)/chunkBits)
 			known[place] = bitmap{}
 		}
 	}

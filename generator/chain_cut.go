@@ -1,6 +1,9 @@
 package generator
 
-import "github.com/divvyhq/divvy/generator/spec"
+import (
+	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/stored"
+)
 
 // evenCut is how a task is cut into pieces of one size: piece i is what lies from i*perJob on, of total.
 type evenCut struct {
@@ -36,9 +39,9 @@ func (c evenCut) what() string {
 }
 
 // pieces that have a part of what piece i of another cut of the same has.
-func (c evenCut) pieces(i int64, of evenCut) span {
+func (c evenCut) pieces(i int64, of evenCut) stored.Span {
 	low, high := i*of.perJob, min((i+1)*of.perJob, of.total)
-	return span{low: low / c.perJob, high: spec.Ceil(high, c.perJob)}
+	return stored.Span{Low: low / c.perJob, High: spec.Ceil(high, c.perJob)}
 }
 
 // bitmap is a set of indexes of pieces, in chunks as need_pieces has them.
@@ -74,8 +77,8 @@ func (b bitmap) remove(i int64) {
 }
 
 // all says whether it has a whole span.
-func (b bitmap) all(s span) bool {
-	for i := s.low; i < s.high; i++ {
+func (b bitmap) all(s stored.Span) bool {
+	for i := s.Low; i < s.High; i++ {
 		if !b.has(i) {
 			return false
 		}

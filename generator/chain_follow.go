@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/stored"
 )
 
 // endedJob is a job of a needed task that has ended.
@@ -114,7 +115,7 @@ func (d *dueNeed) feed(ctx context.Context, tx pgx.Tx, fresh []endedJob) error {
 	if _, err := tx.Exec(ctx, query["feed"], pgx.StrictNamedArgs{"task": d.TaskID, "n": len(names)}); err != nil {
 		return err
 	}
-	return copyInputs(ctx, tx, []inputChunk{{task: d.TaskID, offset: t.NInputs, inputs: spec.Named(names...)}})
+	return stored.Copy(ctx, tx, []stored.Chunk{{Task: d.TaskID, Offset: t.NInputs, Inputs: spec.Named(names...)}})
 }
 
 // outputs are the names that jobs reported and that the need asks for, in the order of the jobs.

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
-	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -33,9 +33,9 @@ func releasedJobs(ctx context.Context, tx pgx.Tx, plan []part, share shares.Shar
 	var run []int64
 	_, err = pgx.ForEachRow(rows, []any{&task, &position, &run}, func() error {
 		i := slices.Index(ids, task)
-		s := span{lows[i], highs[i]}
+		s := stored.Span{Low: lows[i], High: highs[i]}
 		n := int64(len(run))
-		pieces[task] = append(pieces[task], run[min(max(s.low-position, 0), n):min(max(s.high-position, 0), n)]...)
+		pieces[task] = append(pieces[task], run[min(max(s.Low-position, 0), n):min(max(s.High-position, 0), n)]...)
 		run = nil
 		return nil
 	})
@@ -53,10 +53,10 @@ func releasedJobs(ctx context.Context, tx pgx.Tx, plan []part, share shares.Shar
 
 // released makes the jobs of some pieces, in any order.
 func (p *part) released(ctx context.Context, tx pgx.Tx, share shares.ShareID, pieces []int64) ([]intake.NewJob, error) {
-	var runs []inputRange
+	var runs []stored.Run
 	if p.Split == "inputs" {
 		var err error
-		if runs, err = readInputRuns(ctx, tx, p, pieces); err != nil {
+		if runs, err = stored.ReadPieces(ctx, tx, p.ID, p.PerJob, pieces); err != nil {
 			return nil, err
 		}
 	}
@@ -65,43 +65,7 @@ func (p *part) released(ctx context.Context, tx pgx.Tx, share shares.ShareID, pi
 		one := *p
 		one.NSplit = piece // the inputs that piece gets begin with its own
 		low := piece * p.PerJob
-		jobs[i] = one.piece(share, piece, inputsFrom(runs, span{low, low + p.PerJob}))
+		jobs[i] = one.piece(share, piece, stored.From(runs, stored.Span{Low: low, High: low + p.PerJob}))
 	}
 	return jobs, nil
-}
-
-// inputRange is a stored run of inputs.
-type inputRange struct {
-	TaskID   int64
-	Position int64
-	Names    []string
-}
-
-func readInputRuns(ctx context.Context, tx pgx.Tx, p *part, pieces []int64) ([]inputRange, error) {
-	var ids, lows, highs []int64
-	for _, piece := range pieces {
-		low, high := piece*p.PerJob, (piece+1)*p.PerJob
-		if n := len(ids); n > 0 && highs[n-1] == low {
-			highs[n-1] = high
-			continue
-		}
-		ids, lows, highs = append(ids, p.ID), append(lows, low), append(highs, high)
-	}
-	rows, err := tx.Query(ctx, query["read_input_runs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": split.RunInputs})
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[inputRange])
-}
-
-// inputsFrom are the inputs of a span, out of runs by position.
-func inputsFrom(runs []inputRange, s span) (names []string) {
-	i, found := slices.BinarySearchFunc(runs, s.low, func(r inputRange, low int64) int { return int(r.Position - low) })
-	if !found {
-		i = max(i-1, 0)
-	}
-	for ; i < len(runs) && runs[i].Position < s.high; i++ {
-		names = append(names, s.cut(runs[i].Position, runs[i].Names)...)
-	}
-	return names
 }

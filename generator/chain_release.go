@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/stored"
 )
 
 // partner is a task that pieces of another one wait for; the other one itself has place -1.
@@ -64,16 +67,16 @@ func (d *dueNeed) release(ctx context.Context, tx pgx.Tx, fresh []endedJob) erro
 	}
 	maybe := map[int64]bool{}
 	for _, piece := range ended {
-		for s := own.pieces(piece, needed.cut()); s.low < s.high; s.low++ {
-			maybe[s.low] = true
+		for s := own.pieces(piece, needed.cut()); s.Low < s.High; s.Low++ {
+			maybe[s.Low] = true
 		}
 	}
 	pieces := slices.Sorted(maps.Keys(maybe))
 	if len(pieces) == 0 {
 		return nil
 	}
-	known, err := d.known(ctx, tx, partners, func(p evenCut) span {
-		return span{p.pieces(pieces[0], own).low, p.pieces(pieces[len(pieces)-1], own).high}
+	known, err := d.known(ctx, tx, partners, func(p evenCut) stored.Span {
+		return stored.Span{Low: p.pieces(pieces[0], own).Low, High: p.pieces(pieces[len(pieces)-1], own).High}
 	})
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func (d *dueNeed) release(ctx context.Context, tx pgx.Tx, fresh []endedJob) erro
 func (p *partner) pieces(ctx context.Context, tx pgx.Tx, ended []endedJob) (pieces []int64, err error) {
 	var indexes []int64
 	for _, e := range ended {
-		if e.Idx < firstHalf {
+		if e.Idx < split.FirstHalf {
 			pieces = append(pieces, e.Idx)
 		} else {
 			indexes = append(indexes, e.Idx)
@@ -115,14 +118,14 @@ func (p *partner) pieces(ctx context.Context, tx pgx.Tx, ended []endedJob) (piec
 }
 
 // known reads which pieces of the partners are over, all parts of them, in the span that is asked of each.
-func (d *dueNeed) known(ctx context.Context, tx pgx.Tx, partners []partner, of func(evenCut) span) (map[int]bitmap, error) {
+func (d *dueNeed) known(ctx context.Context, tx pgx.Tx, partners []partner, of func(evenCut) stored.Span) (map[int]bitmap, error) {
 	var w bitsWanted
 	var tasks, lows, highs []int64
 	for _, p := range partners {
 		s := of(p.cut())
 		w.addSpan(p.Place, s)
 		if p.Halved {
-			tasks, lows, highs = append(tasks, p.TaskID), append(lows, s.low), append(highs, s.high)
+			tasks, lows, highs = append(tasks, p.TaskID), append(lows, s.Low), append(highs, s.High)
 		}
 	}
 	var halves []half

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -84,7 +85,7 @@ func TestNeedsWaitForTheWholeTask(t *testing.T) {
 			if want != "" {
 				want = fmt.Sprintf(want, a.ID)
 			}
-			if got.State != c.state || got.Reason != want || (got.EndedAt != nil) != final(c.state) {
+			if got.State != c.state || got.Reason != want || (got.EndedAt != nil) != judge.Final(c.state) {
 				t.Errorf("%s: %s, ended %v", got.State, got.Reason, got.EndedAt)
 			}
 			if third := w.task(t, after.ID); (third.State == "failed") != (c.state == "failed") {

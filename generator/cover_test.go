@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/stored"
 )
 
 // coverage is a task, and what its jobs are to cover: the events of each of its inputs, those of the input "" where it has none.
@@ -207,7 +208,7 @@ func (c *coverage) check(t *rapid.T, all bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, indexes := map[string][]span{}, map[int64]int64{}
+	have, indexes := map[string][]stored.Span{}, map[int64]int64{}
 	for _, j := range jobs {
 		if other, twice := indexes[j.Idx]; twice {
 			t.Fatalf("jobs %d and %d have index %d", other, j.ID, j.Idx)
@@ -218,9 +219,9 @@ func (c *coverage) check(t *rapid.T, all bool) {
 		}
 	}
 	for input, spans := range have {
-		slices.SortFunc(spans, func(a, b span) int { return int(a.low - b.low) })
+		slices.SortFunc(spans, func(a, b stored.Span) int { return int(a.Low - b.Low) })
 		for i := 1; i < len(spans); i++ {
-			if spans[i].low < spans[i-1].high {
+			if spans[i].Low < spans[i-1].High {
 				t.Fatalf("events of input %q are in two pieces: %v", input, spans)
 			}
 		}
@@ -228,7 +229,7 @@ func (c *coverage) check(t *rapid.T, all bool) {
 	for input, n := range c.want {
 		got := int64(0)
 		for _, s := range have[input] {
-			got += s.high - s.low
+			got += s.High - s.Low
 		}
 		if all && got != n {
 			t.Fatalf("%d of %d events of input %q are in finished pieces: %v", got, n, input, have[input])
@@ -237,18 +238,18 @@ func (c *coverage) check(t *rapid.T, all bool) {
 }
 
 // covers are the events of inputs that a job has.
-func (c *coverage) covers(t *rapid.T, j coveringJob) map[string]span {
+func (c *coverage) covers(t *rapid.T, j coveringJob) map[string]stored.Span {
 	switch len(j.Inputs) {
 	case 0:
-		return map[string]span{"": {j.FirstEvent, j.FirstEvent + j.NEvents}}
+		return map[string]stored.Span{"": {Low: j.FirstEvent, High: j.FirstEvent + j.NEvents}}
 	case 1:
 		if j.NEvents > 0 {
-			return map[string]span{j.Inputs[0]: {j.FirstEvent, j.FirstEvent + j.NEvents}}
+			return map[string]stored.Span{j.Inputs[0]: {Low: j.FirstEvent, High: j.FirstEvent + j.NEvents}}
 		}
 	}
-	whole, known := map[string]span{}, int64(0)
+	whole, known := map[string]stored.Span{}, int64(0)
 	for _, name := range j.Inputs {
-		whole[name] = span{0, c.want[name]}
+		whole[name] = stored.Span{Low: 0, High: c.want[name]}
 		if c.says[name] {
 			known += c.want[name]
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -170,14 +171,14 @@ func (c *lotCutter) pieces(ctx context.Context, l lotCut, p *split.Plan, inputs 
 // readLot reads so many inputs of a lot from its cursor on.
 func readLot(ctx context.Context, tx pgx.Tx, l *split.Lot, n int64) ([]split.Run, error) {
 	first := int64(l.Number) << split.LotShift
-	at := span{first + l.Cut, first + min(l.Cut+n, l.N)}
-	rows, err := tx.Query(ctx, query["read_lot"], pgx.StrictNamedArgs{"task": l.TaskID, "first": first, "low": at.low, "high": at.high, "run": split.RunInputs})
+	at := stored.Span{Low: first + l.Cut, High: first + min(l.Cut+n, l.N)}
+	rows, err := tx.Query(ctx, query["read_lot"], pgx.StrictNamedArgs{"task": l.TaskID, "first": first, "low": at.Low, "high": at.High, "run": split.RunInputs})
 	if err != nil {
 		return nil, err
 	}
 	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r split.Run, err error) {
 		err = row.Scan(&r.Task, &r.Position, &r.Names, &r.Sizes, &r.Events)
-		low, high := at.within(r.Position, int64(len(r.Names)))
+		low, high := at.Within(r.Position, int64(len(r.Names)))
 		r.Position, r.Names = r.Position+low, r.Names[low:high]
 		if r.Sizes != nil {
 			r.Sizes = r.Sizes[low:high]

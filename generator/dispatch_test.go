@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -50,7 +51,7 @@ func TestWithDispatcher(t *testing.T) {
 		t.Error(err)
 	}
 	for _, id := range append(ids, killed) {
-		until(id, func(task Task) bool { return final(task.State) })
+		until(id, func(task Task) bool { return judge.Final(task.State) })
 	}
 	stop()
 	pilots.Wait()

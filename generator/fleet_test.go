@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -262,7 +263,7 @@ func (f *fleet) kill(t tb, n int) {
 		if err != nil {
 			return err
 		}
-		_, err = intake.KillJobs(ctx, tx, killed, ids...)
+		_, err = intake.KillJobs(ctx, tx, judge.Killed, ids...)
 		return err
 	})
 	if err != nil {

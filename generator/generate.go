@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -209,6 +210,6 @@ func advance(ctx context.Context, tx pgx.Tx, plan []part) error {
 	if err := advanceLots(ctx, tx, plan); err != nil {
 		return err
 	}
-	_, err = judge(ctx, tx, short)
+	_, err = judge.Tasks(ctx, tx, short)
 	return err
 }

@@ -8,12 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/shares"
 )
-
-// firstHalf is the first index of second halves; the table has its CHECK. Pieces as they are cut have smaller ones, so that
-// neither moves when the other grows.
-const firstHalf = 1_000_000_000_000
 
 // halveBatch are the jobs whose pieces are split in one transaction.
 const halveBatch = 200
@@ -129,7 +126,7 @@ func (t *halvedTask) halved(job intake.Splitting, events int64) intake.Halves {
 	if h.Why = t.whole(job); h.Why != "" {
 		return h
 	}
-	rest := intake.NewJob{Task: t.ID, Share: t.ShareID, Priority: t.Priority, Index: firstHalf + t.NHalves}
+	rest := intake.NewJob{Task: t.ID, Share: t.ShareID, Priority: t.Priority, Index: split.FirstHalf + t.NHalves}
 	t.NHalves++
 	switch n := len(job.Inputs); {
 	case n > 1:

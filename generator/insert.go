@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/coming"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -155,7 +156,7 @@ type newParts struct {
 
 func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 	var payloads []job.Payload
-	var inputs []inputChunk
+	var inputs []stored.Chunk
 	var late []int64
 	var deadlines []time.Time
 	var boosts []int
@@ -172,7 +173,7 @@ func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 			return err
 		}
 		if !n.spec.Work().InLots {
-			inputs = append(inputs, inputChunk{task: id, inputs: n.spec.Inputs})
+			inputs = append(inputs, stored.Chunk{Task: id, Inputs: n.spec.Inputs})
 		} else if err := insertLots(ctx, tx, id, n); err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 			return err
 		}
 	}
-	return copyInputs(ctx, tx, inputs)
+	return stored.Copy(ctx, tx, inputs)
 }
 
 // scoutsOf is tasks.scouts.

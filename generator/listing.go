@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -108,8 +109,8 @@ func (l *Listing) cursor() (key, id int64, err error) {
 	if l.Sort != "" && !slices.Contains(Sorts, l.Sort) {
 		faults.Add("sort", fmt.Sprintf("%q is not known", l.Sort), strings.Join(Sorts, ", "))
 	}
-	if l.State != "" && !slices.Contains(states, l.State) {
-		faults.Add("state", fmt.Sprintf("%q is not known", l.State), strings.Join(states, ", "))
+	if l.State != "" && !slices.Contains(judge.States, l.State) {
+		faults.Add("state", fmt.Sprintf("%q is not known", l.State), strings.Join(judge.States, ", "))
 	}
 	key, id = math.MaxInt64, math.MaxInt64
 	if l.After != "" {

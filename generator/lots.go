@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -34,29 +35,29 @@ func readLots(ctx context.Context, tx pgx.Tx, tasks []int64) (map[int64][]*split
 }
 
 // addToLots stores inputs in the lots of their locations; inLots says whether the task had lots before.
-func addToLots(ctx context.Context, tx pgx.Tx, c inputChunk, inLots bool) error {
+func addToLots(ctx context.Context, tx pgx.Tx, c stored.Chunk, inLots bool) error {
 	if !inLots {
-		if _, err := tx.Exec(ctx, query["into_lots"], pgx.StrictNamedArgs{"task": c.task, "n": len(c.inputs)}); err != nil {
+		if _, err := tx.Exec(ctx, query["into_lots"], pgx.StrictNamedArgs{"task": c.Task, "n": len(c.Inputs)}); err != nil {
 			return err
 		}
 	}
-	read, err := readLots(ctx, tx, []int64{c.task})
+	read, err := readLots(ctx, tx, []int64{c.Task})
 	if err != nil {
 		return err
 	}
-	s := sorter{task: c.task, at: map[string]int{}}
-	for _, l := range read[c.task] {
+	s := sorter{task: c.Task, at: map[string]int{}}
+	for _, l := range read[c.Task] {
 		s.add(l.Number, strings.Join(l.Locations, "\n"), l.N)
 	}
-	for _, in := range c.inputs {
+	for _, in := range c.Inputs {
 		if err := s.sort(in); err != nil {
 			return err
 		}
 	}
-	if err := copyInputs(ctx, tx, s.chunks); err != nil {
+	if err := stored.Copy(ctx, tx, s.chunks); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, query["add_to_lots"], pgx.StrictNamedArgs{"task": c.task, "lots": s.lots, "locations": s.locations,
+	_, err = tx.Exec(ctx, query["add_to_lots"], pgx.StrictNamedArgs{"task": c.Task, "lots": s.lots, "locations": s.locations,
 		"ns": s.ns, "bytes": s.bytes, "events": s.events})
 	return err
 }
@@ -73,7 +74,7 @@ func insertLots(ctx context.Context, tx pgx.Tx, id int64, n *newTask) error {
 	case s.InputsStreamed:
 		return nil
 	default:
-		if err := addToLots(ctx, tx, inputChunk{task: id, inputs: s.Inputs}, true); err != nil {
+		if err := addToLots(ctx, tx, stored.Chunk{Task: id, Inputs: s.Inputs}, true); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ type sorter struct {
 	at     map[string]int // by locations, in the arrays below
 	next   int32
 	lots   []int32
-	chunks []inputChunk
+	chunks []stored.Chunk
 
 	locations         []string
 	ns, bytes, events []int64 // that are added
@@ -110,7 +111,7 @@ func (s *sorter) add(lot int32, locations string, n int64) int {
 	i := len(s.lots)
 	s.at[locations], s.next = i, max(s.next, lot+1)
 	s.lots, s.locations = append(s.lots, lot), append(s.locations, locations)
-	s.chunks = append(s.chunks, inputChunk{task: s.task, offset: int64(lot)<<split.LotShift + n})
+	s.chunks = append(s.chunks, stored.Chunk{Task: s.task, Offset: int64(lot)<<split.LotShift + n})
 	s.ns, s.bytes, s.events = append(s.ns, 0), append(s.bytes, 0), append(s.events, 0)
 	return i
 }
@@ -128,7 +129,7 @@ func (s *sorter) sort(in spec.Input) error {
 		}
 		i = s.add(number, key, 0)
 	}
-	s.chunks[i].inputs = append(s.chunks[i].inputs, in)
+	s.chunks[i].Inputs = append(s.chunks[i].Inputs, in)
 	s.ns[i], s.bytes[i], s.events[i] = s.ns[i]+1, s.bytes[i]+in.Size, s.events[i]+max(in.Events, 1)
 	return nil
 }

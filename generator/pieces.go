@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
-	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -85,47 +85,15 @@ func (p *part) piece(share shares.ShareID, index int64, inputs []string) intake.
 	return j
 }
 
-// span is a range of positions: low ≤ position < high.
-type span struct{ low, high int64 }
-
 // readInputs returns the inputs of the fresh pieces of each task, in order.
 func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string, error) {
-	var ids, lows, highs []int64
-	spans := map[int64]span{}
+	spans := map[int64]stored.Span{}
 	for _, p := range plan {
 		if (p.Split == "inputs" && p.NLots == 0 || p.Scaled) && p.fresh > 0 && !p.Released {
-			s := span{p.NSplit * p.PerJob, (p.NSplit + p.fresh) * p.PerJob}
-			ids, lows, highs = append(ids, p.ID), append(lows, s.low), append(highs, s.high)
-			spans[p.ID] = s
+			spans[p.ID] = stored.Span{Low: p.NSplit * p.PerJob, High: (p.NSplit + p.fresh) * p.PerJob}
 		}
 	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	rows, err := tx.Query(ctx, query["read_inputs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": split.RunInputs})
-	if err != nil {
-		return nil, err
-	}
-	inputs := make(map[int64][]string, len(ids))
-	var task, position int64
-	var names []string
-	_, err = pgx.ForEachRow(rows, []any{&task, &position, &names}, func() error {
-		inputs[task] = append(inputs[task], spans[task].cut(position, names)...)
-		names = nil // the next run gets an array of its own
-		return nil
-	})
-	return inputs, err
-}
-
-// cut is what of a run that begins at position lies in s.
-func (s span) cut(position int64, names []string) []string {
-	low, high := s.within(position, int64(len(names)))
-	return names[low:high]
-}
-
-// within says which elements of a run of n that begins at position lie in s.
-func (s span) within(position, n int64) (low, high int64) {
-	return min(max(s.low-position, 0), n), min(max(s.high-position, 0), n)
+	return stored.Read(ctx, tx, spans)
 }
 
 // failedJob is a job whose piece is tried again.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -62,7 +63,7 @@ func TestPrioritiseRefuses(t *testing.T) {
 	if _, err := w.Prioritise(ctx, 999, 1); !errors.Is(err, ErrNoTask) {
 		t.Error(err)
 	}
-	for _, state := range states {
+	for _, state := range judge.States {
 		w.exec(t, `UPDATE tasks SET state = $2, resume_state = NULL, priority = 0,
 			ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END WHERE id = $1`, id, state)
 		_, err := w.Prioritise(ctx, id, 1)

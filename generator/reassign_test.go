@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -155,7 +156,7 @@ func TestReassignUnderLoad(t *testing.T) {
 	for over := false; !over; moves++ {
 		w.reassign(t, []string{"Prod/Rep", "Test", "Prod/MC"}[moves%3], moves%2 == 0, ids...)
 		d.Settle()
-		over = final(w.task(t, ids[0]).State) && final(w.task(t, ids[1]).State)
+		over = judge.Final(w.task(t, ids[0]).State) && judge.Final(w.task(t, ids[1]).State)
 		if time.Now().After(deadline) {
 			t.Fatalf("not over: %+v %+v", w.task(t, ids[0]), w.task(t, ids[1]))
 		}

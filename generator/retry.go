@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/throttle"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -41,7 +42,7 @@ func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
 	after := t.entry(r.site, "running")
 	args := pgx.StrictNamedArgs{"task": t.ID, "before": t.State, "after": after, "reason": reason}
 	if after == "throttled" && reason == "" {
-		args["reason"] = whyThrottled
+		args["reason"] = throttle.Why
 	}
 	err = tx.QueryRow(ctx, query["retry"], args).Scan(&again, &r.change.After)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -32,7 +34,7 @@ type ScaleChange struct {
 // more, the ones that run go on to their end. A repeat changes nothing. Errors: ErrNoTask, ErrInvalid, and ErrState for
 // a task that is over, is being ended, or has no share yet.
 func (g *Generator) Scale(ctx context.Context, id int64, s spec.Scaling) (c ScaleChange, err error) {
-	var ended []verdict
+	var ended []judge.Verdict
 	err = g.write(ctx, func(tx pgx.Tx) error {
 		t, err := lockScalable(ctx, tx, id)
 		if err != nil {
@@ -41,7 +43,7 @@ func (g *Generator) Scale(ctx context.Context, id int64, s spec.Scaling) (c Scal
 		if c, err = t.scale(ctx, tx, s); err != nil || c.Before == c.After {
 			return err
 		}
-		if ended, err = judge(ctx, tx, []int64{id}); err != nil {
+		if ended, err = judge.Tasks(ctx, tx, []int64{id}); err != nil {
 			return err
 		}
 		return record(ctx, tx, VerbScale, id, s.Says(c.Before), s.Says(c.After))
@@ -181,16 +183,13 @@ func (t *scalable) keep(ctx context.Context, tx pgx.Tx, k kept) error {
 	if tag.RowsAffected() != 1 {
 		return fmt.Errorf("task %d left state %s under its lock", t.ID, t.State)
 	}
-	if _, err := tx.Exec(ctx, query["drop_inputs"], pgx.StrictNamedArgs{"task": t.ID}); err != nil {
-		return err
-	}
-	return copyInputs(ctx, tx, []inputChunk{{task: t.ID, offset: t.NSplit, inputs: spec.Named(k.coming...)}})
+	return stored.Replace(ctx, tx, stored.Chunk{Task: t.ID, Offset: t.NSplit, Inputs: spec.Named(k.coming...)})
 }
 
 // coming are the names of the pieces that are no jobs yet, in their order.
 func (t *scalable) coming(ctx context.Context, tx pgx.Tx, l resource.Layout) (names []string, err error) {
 	if t.Scaled != nil {
-		inputs, err := readInputs(ctx, tx, []part{{sourceTask: sourceTask{ID: t.ID, PerJob: 1, Scaled: true, NSplit: t.NSplit}, fresh: t.NPieces - t.NSplit}})
+		inputs, err := stored.Read(ctx, tx, map[int64]stored.Span{t.ID: {Low: t.NSplit, High: t.NPieces}})
 		return inputs[t.ID], err
 	}
 	for _, j := range resource.Expand(l).Jobs[t.NSplit:] {

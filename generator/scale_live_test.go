@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -75,7 +76,7 @@ func TestScaleWhileItRuns(t *testing.T) {
 	defer stop()
 	deadline := time.Now().Add(2 * time.Minute)
 	for _, id := range ids {
-		for !final(w.task(t, id).State) {
+		for !judge.Final(w.task(t, id).State) {
 			if time.Now().After(deadline) {
 				t.Fatalf("not over: %+v, claims %s", w.task(t, id), w.claimStates(t))
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -334,7 +335,7 @@ func TestScaleRefuses(t *testing.T) {
 	if _, err := w.Scale(ctx, 999, spec.Scaling{}); !errors.Is(err, ErrNoTask) {
 		t.Error(err)
 	}
-	for i, state := range states {
+	for i, state := range judge.States {
 		w.exec(t, `UPDATE tasks SET state = $2, resume_state = NULL, ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END
 			WHERE id = $1`, id, state)
 		_, err := w.Scale(ctx, id, spec.Scaling{Replicas: 10 + i})

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -124,9 +125,9 @@ func (g *Generator) scout(ctx context.Context, after int64) (id int64, n int, er
 	if err != nil {
 		return 0, 0, fmt.Errorf("site: %w", err)
 	}
-	var ended verdict
+	var ended judge.Verdict
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		id, n, ended = 0, 0, verdict{}
+		id, n, ended = 0, 0, judge.Verdict{}
 		err := tx.QueryRow(ctx, query["next_scouting"], pgx.StrictNamedArgs{"after": after}).Scan(&id, &failed)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
@@ -186,39 +187,39 @@ func exhaust(ctx context.Context, tx pgx.Tx, id int64) error {
 }
 
 // endScouting resizes a locked task by what its scouts measured, lets the rest become jobs and says in what state the task is then.
-func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue) (verdict, error) {
+func endScouting(ctx context.Context, tx pgx.Tx, id int64, queues []shares.Queue) (judge.Verdict, error) {
 	t, err := readSizedTask(ctx, tx, id)
 	if err != nil {
-		return verdict{}, err
+		return judge.Verdict{}, err
 	}
 	rows, err := tx.Query(ctx, query["measure"], pgx.StrictNamedArgs{"task": id, "limit": spec.MaxScouts})
 	if err != nil {
-		return verdict{}, err
+		return judge.Verdict{}, err
 	}
 	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[scoutRun])
 	if err != nil {
-		return verdict{}, err
+		return judge.Verdict{}, err
 	}
 	m := scoutedBy(runs, t.Spec.Split)
 	s := resized(*t.Spec, &m)
 	if m.Finished > 0 {
 		if t.ShapeID, err = intake.Intern(ctx, tx, s.Shape()); err != nil {
-			return verdict{}, err
+			return judge.Verdict{}, err
 		}
 	}
 	more := int64(0)
 	if t.InLots {
 		if more, err = replan(ctx, tx, &s, id, queues); err != nil {
-			return verdict{}, err
+			return judge.Verdict{}, err
 		}
 	}
-	now := verdict{ID: id}
+	now := judge.Verdict{ID: id}
 	err = tx.QueryRow(ctx, query["end_scouting"], pgx.StrictNamedArgs{"task": id, "scouted": m, "shape": t.ShapeID, "more": more}).Scan(&now.After)
 	if err != nil {
 		return now, err
 	}
 	now.Before = now.After
-	verdicts, err := judge(ctx, tx, []int64{id})
+	verdicts, err := judge.Tasks(ctx, tx, []int64{id})
 	if len(verdicts) > 0 {
 		now = verdicts[0]
 	}

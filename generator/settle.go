@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/fold"
-	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -17,13 +17,6 @@ const (
 	settleSteps  = 200
 	settleRounds = 20
 )
-
-// verdict is a task's state before and after its jobs were looked at.
-type verdict struct {
-	ID     int64
-	Before string
-	After  string
-}
 
 // Settle moves the states of tasks on by what the log was folded to since the last call, whoever calls, and tells the log how many jobs are
 // still to be made. It returns how many tasks the fold has changed; 0 also when another daemon is at it.
@@ -42,7 +35,7 @@ func (g *Generator) Settle(ctx context.Context) (n int, err error) {
 }
 
 func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error) {
-	var verdicts []verdict
+	var verdicts []judge.Verdict
 	told := false
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		tasks, more, verdicts, told = 0, false, nil, false
@@ -85,7 +78,7 @@ func (g *Generator) settle(ctx context.Context) (tasks int, more bool, err error
 }
 
 // judgeChanged moves on the states of tasks that the fold has changed; of all, where it is not known which.
-func judgeChanged(ctx context.Context, tx pgx.Tx, p fold.Progress) ([]verdict, error) {
+func judgeChanged(ctx context.Context, tx pgx.Tx, p fold.Progress) ([]judge.Verdict, error) {
 	sql, args := query["lock_counted"], []any{pgx.StrictNamedArgs{"tasks": p.Tasks}}
 	switch {
 	case p.Missed:
@@ -101,70 +94,13 @@ func judgeChanged(ctx context.Context, tx pgx.Tx, p fold.Progress) ([]verdict, e
 	if err != nil {
 		return nil, err
 	}
-	return judgeLocked(ctx, tx, ids, false)
+	return judge.Locked(ctx, tx, ids, false)
 }
 
 // report notes a task that has just ended.
-func (g *Generator) report(v verdict) {
-	if v.Before != v.After && final(v.After) {
+func (g *Generator) report(v judge.Verdict) {
+	if v.Before != v.After && judge.Final(v.After) {
 		g.metrics.ended.WithLabelValues(v.After).Inc()
 		g.cfg.Log.Info("task ended", "task", v.ID, "state", v.After)
 	}
-}
-
-// final states never change, but that finished and failed tasks may be tried again.
-func final(state string) bool {
-	switch state {
-	case "done", "finished", "failed", "aborted":
-		return true
-	}
-	return false
-}
-
-// judge moves the states of tasks on of which something was said, and returns those that changed. It locks the rows first, in a statement
-// of its own, so that it sees what others committed meanwhile.
-func judge(ctx context.Context, tx pgx.Tx, tasks []int64) ([]verdict, error) {
-	if len(tasks) == 0 {
-		return nil, nil
-	}
-	if _, err := tx.Exec(ctx, query["lock_tasks"], pgx.StrictNamedArgs{"tasks": tasks}); err != nil {
-		return nil, err
-	}
-	return judgeLocked(ctx, tx, tasks, true)
-}
-
-// judgeLocked is judge for locked tasks. said: one that is over is so from now on, not since its last job ended.
-func judgeLocked(ctx context.Context, tx pgx.Tx, tasks []int64, said bool) ([]verdict, error) {
-	if len(tasks) == 0 {
-		return nil, nil
-	}
-	rows, err := tx.Query(ctx, query["judge"], pgx.StrictNamedArgs{"tasks": tasks, "said": said})
-	if err != nil {
-		return nil, err
-	}
-	verdicts, err := pgx.CollectRows(rows, pgx.RowToStructByName[verdict])
-	if err != nil {
-		return nil, err
-	}
-	var paused, over []int64
-	for _, v := range verdicts {
-		if v.resumes() {
-			paused = append(paused, v.ID)
-		}
-		if final(v.After) {
-			over = append(over, v.ID)
-		}
-	}
-	if len(paused) > 0 {
-		err = intake.Resume(ctx, tx, paused...)
-	}
-	if len(over) > 0 && err == nil {
-		err = intake.Complete(ctx, tx, over...) // their claims need not wait for more jobs
-	}
-	return verdicts, err
-}
-
-// resumes says that the task was over while it was paused: it may be tried again, and must not be paused then.
-func (v verdict) resumes() bool {
-	return final(v.After) && (v.Before == "paused" || v.Before == "throttled")
 }

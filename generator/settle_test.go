@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -269,7 +270,7 @@ func (w *world) drain(t tb, f *fleet, ids []int64) {
 		f.lease(t, 50)
 		f.end(t, "finished", 50)
 		steps(t, w.Settle)
-		over := !slices.ContainsFunc(ids, func(id int64) bool { return !final(w.task(t, id).State) })
+		over := !slices.ContainsFunc(ids, func(id int64) bool { return !judge.Final(w.task(t, id).State) })
 		if over {
 			w.recount(t)
 			return

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -21,7 +22,7 @@ var otherVerbs = []Verb{VerbPrioritise, VerbReassign, "scale", "clone", "inputs"
 func TestOtherVerbsOfEveryState(t *testing.T) {
 	w := newWorld(t)
 	table := documented(t, otherVerbs...)
-	for _, state := range states {
+	for _, state := range judge.States {
 		for _, verb := range otherVerbs {
 			want, ok := table[state][verb]
 			if !ok {
@@ -107,11 +108,11 @@ func (w *world) watchMoves(t *testing.T) {
 	for line := range strings.Lines(string(src)) {
 		before, list, is := strings.Cut(strings.TrimPrefix(line, "//"), "→")
 		before = strings.TrimSpace(before)
-		if !is || !slices.Contains(states, before) {
+		if !is || !slices.Contains(judge.States, before) {
 			continue
 		}
 		for _, after := range strings.Fields(list) {
-			if !slices.Contains(states, after) {
+			if !slices.Contains(judge.States, after) {
 				t.Fatalf("doc.go has a move from %s to %s", before, after)
 			}
 			befores, afters = append(befores, before), append(afters, after)

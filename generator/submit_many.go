@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/throttle"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -186,8 +187,8 @@ func prepare(st *site.Site, req SubmitRequest) (n newTask, err error) {
 			return n, spec.Invalid("requirements", reason, "submit it without strict, and it waits for a queue that can")
 		}
 	}
-	if state := entryState(st, n.spec.User, n.spec.Label, n.tag.Share, n.tag.State); state != n.tag.State && !n.spec.InputsStreamed {
-		n.tag.State, n.tag.Reason = state, whyThrottled
+	if state := throttle.Entry(st, n.spec.User, n.spec.Label, n.tag.Share, n.tag.State); state != n.tag.State && !n.spec.InputsStreamed {
+		n.tag.State, n.tag.Reason = state, throttle.Why
 	}
 	return n, nil
 }

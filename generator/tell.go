@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/judge"
+	"github.com/divvyhq/divvy/generator/throttle"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -106,7 +108,7 @@ func (s *said) act(ctx context.Context, tx pgx.Tx) error {
 	for i, t := range s.moves {
 		ids[i] = t.ID
 	}
-	verdicts, err := judge(ctx, tx, ids)
+	verdicts, err := judge.Tasks(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -115,12 +117,6 @@ func (s *said) act(ctx context.Context, tx pgx.Tx) error {
 	}
 	return nil
 }
-
-// Ways of ending jobs: their attempts are told to end, or go on to their end.
-var (
-	killed   = intake.Killing{Reason: "killed", GraceS: 10}
-	finished = intake.Killing{Reason: "finished early", Idle: true}
-)
 
 // tellJobs tells the log of tasks that have jobs. Those that have to wait for a limit after a pause stay paused until Throttle lets them in.
 func (s *said) tellJobs(ctx context.Context, tx pgx.Tx) error {
@@ -145,19 +141,11 @@ func (s *said) tellJobs(ctx context.Context, tx pgx.Tx) error {
 	case VerbResume:
 		return intake.Resume(ctx, tx, ids...)
 	case VerbKill:
-		return endJobs(ctx, tx, killed, ids)
+		return judge.EndJobs(ctx, tx, judge.Killed, ids)
 	case VerbFinish:
-		return endJobs(ctx, tx, finished, ids)
+		return judge.EndJobs(ctx, tx, judge.Finished, ids)
 	}
 	return nil
-}
-
-// endJobs ends the jobs that tasks have. A task that was paused is not any more: it may be tried again.
-func endJobs(ctx context.Context, tx pgx.Tx, how intake.Killing, tasks []int64) error {
-	if err := intake.Kill(ctx, tx, how, tasks...); err != nil {
-		return err
-	}
-	return intake.Resume(ctx, tx, tasks...)
 }
 
 func (s *said) setStates(ctx context.Context, tx pgx.Tx) error {
@@ -172,7 +160,7 @@ func (s *said) setStates(ctx context.Context, tx pgx.Tx) error {
 		case after == "paused" && t.ResumeState != "":
 			resume = &t.ResumeState
 		case after == "throttled":
-			resume, reason = &t.ResumeState, whyThrottled
+			resume, reason = &t.ResumeState, throttle.Why
 		case s.verb == VerbKill:
 			reason = "killed"
 		case s.verb == VerbFinish:

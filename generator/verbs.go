@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -132,7 +133,7 @@ func refusal(verb Verb, t *lockedTask) error {
 
 func (g *Generator) reportChange(c Change) {
 	if c.Before != c.After {
-		g.report(verdict{ID: c.Task, Before: c.Before, After: c.After})
+		g.report(judge.Verdict{ID: c.Task, Before: c.Before, After: c.After})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -51,7 +52,7 @@ func documented(t *testing.T, columns ...Verb) map[string]map[Verb]string {
 func TestVerbsOfEveryState(t *testing.T) {
 	w := newWorld(t)
 	table := documented(t, allVerbs...)
-	for _, state := range states {
+	for _, state := range judge.States {
 		for _, verb := range allVerbs {
 			want, ok := table[state][verb]
 			if !ok {
@@ -94,7 +95,7 @@ func (w *world) verb(t *testing.T, state string, verb Verb, want string) {
 	if change.Before != state || change.After != want || after.State != want {
 		t.Errorf("%s, %s: %+v, the task is %s, want %s", state, verb, change, after.State, want)
 	}
-	if (after.EndedAt != nil) != final(want) {
+	if (after.EndedAt != nil) != judge.Final(want) {
 		t.Errorf("%s, %s: ended at %v", state, verb, after.EndedAt)
 	}
 	// Said again it changes nothing, or is refused.

@@ -65,3 +65,7 @@ type Run struct {
 	Names          []string
 	Sizes, Events  []int64
 }
+
+// FirstHalf is the first index of second halves; the table has its CHECK. Pieces as they are cut have smaller ones, so that
+// neither moves when the other grows.
+const FirstHalf = 1_000_000_000_000
