@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/chain"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // needing is a managed task that needs others.
@@ -291,7 +293,7 @@ func TestNeedsThatCannotBe(t *testing.T) {
 // Whatever happens to a task in whatever order, who follows it has each of its outputs once, and each of its pieces once.
 func TestChainsFollowExactlyOnce(t *testing.T) {
 	w := newWorld(t)
-	for seed := range uint64(30) {
+	for seed := range uint64(pgtest.Draws(40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { w.followed(t, rand.New(rand.NewPCG(seed, 7))) })
 	}
 }
@@ -436,15 +438,15 @@ func (w *world) endedOf(t tb, task, low, high int64) {
 // A round goes on behind a page of ended jobs all of which are known, as those before the first that has not ended are in each round.
 func TestRoundsPassWhatIsKnown(t *testing.T) {
 	w := newWorld(t)
-	const n = 2*chainEnds + 3
+	const n = 2*chain.Ends + 3
 	a := w.submit(t, managed(func(s *spec.Spec) { s.Count = n })).ID
 	b := w.submit(t, needing(func(s *spec.Spec) { s.Count = n }, spec.Need{Task: a, Per: spec.PerInput})).ID
 	w.madeOf(t, a, n)
 	last := int64(1)
-	for _, high := range []int64{chainEnds + 1, 2*chainEnds + 1, n} {
+	for _, high := range []int64{chain.Ends + 1, 2*chain.Ends + 1, n} {
 		w.endedOf(t, a, last+1, high)
 		last = high
-		if served, err := w.Chain(t.Context()); err != nil || served > 3*(chainEnds+1) {
+		if served, err := w.Chain(t.Context()); err != nil || served > 3*(chain.Ends+1) {
 			t.Fatalf("%d ended jobs were looked at, %v", served, err)
 		}
 		if got := one[int64](t, w.db, "SELECT n_released FROM tasks WHERE id = $1", b); got != last-1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/chain"
 	"github.com/divvyhq/divvy/generator/coming"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
@@ -67,10 +68,10 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 	if err != nil {
 		return nil, err
 	}
-	entries, chains := make([]taskEntry, len(all)), make([]chained, len(all))
+	entries, chains := make([]taskEntry, len(all)), make([]chain.New, len(all))
 	for i := range all {
 		n := &all[i]
-		if chains[i], err = n.chained(ctx, tx); err != nil {
+		if chains[i], err = chain.Of(ctx, tx, &n.spec); err != nil {
 			return nil, err
 		}
 		if entries[i], err = n.entry(shapes[i], &chains[i]); err != nil {
@@ -91,7 +92,7 @@ func insertTasks(ctx context.Context, tx pgx.Tx, all []newTask) (ids []int64, er
 }
 
 // entry is the row of a task.
-func (n *newTask) entry(shape int32, chain *chained) (taskEntry, error) {
+func (n *newTask) entry(shape int32, chain *chain.New) (taskEntry, error) {
 	kept := n.spec
 	kept.Inputs = nil // they have a table of their own
 	body, err := kept.Canonical()
@@ -102,18 +103,18 @@ func (n *newTask) entry(shape int32, chain *chained) (taskEntry, error) {
 	state, reason := n.tag.State, n.tag.Reason
 	switch {
 	case n.spec.InputsStreamed:
-		state, reason = "submitting", cmp.Or(reason, chain.reason)
-	case chain.reason != "" && n.tag.Share != 0:
-		state, reason = "waiting", chain.reason
+		state, reason = "submitting", cmp.Or(reason, chain.Reason)
+	case chain.Reason != "" && n.tag.Share != 0:
+		state, reason = "waiting", chain.Reason
 	}
 	return taskEntry{
 		Name: n.spec.Name, User: n.spec.User, State: state, Reason: reason,
 		Share: shareArg(n.tag.Share), Own: shareArg(n.tag.Own), Shape: shape, Priority: n.spec.Priority,
 		MaxAttempts: n.spec.MaxAttempts, Attributes: n.tag.Attributes, Spec: string(body), TaggedBy: n.tag.By,
 		SiteVersion: n.tag.Version, Key: textArg(n.key), Hash: hex.EncodeToString(n.hash),
-		Parameters: textArg(string(n.parameters)), Chain: textArg(chain.state),
+		Parameters: textArg(string(n.parameters)), Chain: textArg(chain.State),
 		taskWork: taskWork{Split: w.Split, PerJob: w.PerJob, Events: w.Events, Inputs: w.NInputs, Pieces: w.Pieces,
-			Jobs: *cmp.Or(chain.released, &w.Pieces), Lots: lotsOf(w), Scouts: scoutsOf(&n.spec), Released: chain.released},
+			Jobs: *cmp.Or(chain.Released, &w.Pieces), Lots: lotsOf(w), Scouts: scoutsOf(&n.spec), Released: chain.Released},
 	}, nil
 }
 
@@ -150,7 +151,7 @@ func comingWith(entries []taskEntry, ids []int64) (all []coming.Jobs) {
 // newParts is what tasks that were inserted have outside of their rows.
 type newParts struct {
 	tasks  []newTask
-	chains []chained
+	chains []chain.New
 	ids    []int64 // 0: it was not inserted
 }
 
@@ -169,7 +170,7 @@ func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 		if n.spec.Deadline != nil {
 			late, deadlines, boosts = append(late, id), append(deadlines, *n.spec.Deadline), append(boosts, n.spec.Boost)
 		}
-		if err := p.chains[i].insert(ctx, tx, id); err != nil {
+		if err := p.chains[i].Insert(ctx, tx, id); err != nil {
 			return err
 		}
 		if !n.spec.Work().InLots {

@@ -63,10 +63,6 @@ func likePattern(glob string) string {
 	return string(out)
 }
 
-// states are those of a task: of the CHECK constraint, in doc.go's order.
-var states = []string{"submitting", "waiting", "ready", "scouting", "running", "paused", "throttled", "exhausted", "finishing", "done",
-	"finished", "failed", "aborting", "aborted"}
-
 // TaggedBy says how a task got its share.
 type TaggedBy struct {
 	Verdict string `json:"verdict" enum:"explicit,matched,default,hold" doc:"explicit: the task names its share."`

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/chain"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/throttle"
 	"github.com/divvyhq/divvy/internal/site"
@@ -34,9 +35,16 @@ func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
 			return err
 		}
 	}
-	reason, err := reopenNeeds(ctx, tx, t)
-	if err != nil {
-		return err
+	reason := ""
+	if t.Chained {
+		waits, first, err := chain.Reopen(ctx, tx, t.ID)
+		if err != nil {
+			return err
+		}
+		if first != "" {
+			return &StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: first}
+		}
+		reason = waits
 	}
 	var again int64
 	after := t.entry(r.site, "running")
@@ -44,7 +52,7 @@ func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
 	if after == "throttled" && reason == "" {
 		args["reason"] = throttle.Why
 	}
-	err = tx.QueryRow(ctx, query["retry"], args).Scan(&again, &r.change.After)
+	err := tx.QueryRow(ctx, query["retry"], args).Scan(&again, &r.change.After)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return &StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: "nothing of it is left to try again"}
 	}

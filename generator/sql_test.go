@@ -18,7 +18,22 @@ var namedArg = regexp.MustCompile(`@[a-z_]+::`)
 // Every statement is understood by the migrated database, starts with a comment, casts its arguments, and is used.
 func TestStatements(t *testing.T) {
 	tx := pgtest.Tx(t)
-	sources, err := filepath.Glob("*.go")
+	rooms, err := filepath.Glob("*/sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range append(rooms, "sql") {
+		t.Run(filepath.Dir(sql), func(t *testing.T) { understood(t, tx, filepath.Dir(sql)) })
+	}
+}
+
+// understood checks the statements of one room.
+func understood(t *testing.T, tx pgx.Tx, room string) {
+	statements, err := filepath.Glob(filepath.Join(room, "sql", "*.sql"))
+	if err != nil || len(statements) == 0 {
+		t.Fatalf("%d statements, %v", len(statements), err)
+	}
+	sources, err := filepath.Glob(filepath.Join(room, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +47,12 @@ func TestStatements(t *testing.T) {
 			code.Write(src)
 		}
 	}
-	for name, sql := range query {
+	for _, file := range statements {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, sql := strings.TrimSuffix(filepath.Base(file), ".sql"), string(body)
 		if !strings.HasPrefix(sql, "-- ") {
 			t.Errorf("%s.sql has no comment on its first line", name)
 		}
@@ -47,7 +67,7 @@ func TestStatements(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s.sql: %v", name, err)
 		}
-		if _, err := tx.Prepare(context.Background(), name, text); err != nil {
+		if _, err := tx.Prepare(context.Background(), room+" "+name, text); err != nil {
 			t.Errorf("%s.sql: %v", name, err)
 		}
 	}

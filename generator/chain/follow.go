@@ -1,4 +1,4 @@
-package generator
+package chain
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func (d *dueNeed) follow(ctx context.Context, tx pgx.Tx) (n int, through bool, e
 		d.After, d.WasOver = d.Low, d.Over
 	}
 	rows, err := tx.Query(ctx, query["read_ended"], pgx.StrictNamedArgs{"task": d.NeedsID, "after": d.After,
-		"any": d.Condition == spec.WhenAny && d.Outputs == "", "limit": chainEnds})
+		"any": d.Condition == spec.WhenAny && d.Outputs == "", "limit": Ends})
 	if err != nil {
 		return 0, false, err
 	}
@@ -46,9 +46,9 @@ func (d *dueNeed) follow(ctx context.Context, tx pgx.Tx) (n int, through bool, e
 	if err != nil {
 		return 0, false, err
 	}
-	low, full := d.Low, len(ended) == chainEnds
+	low, full := d.Low, len(ended) == Ends
 	if full {
-		d.After = ended[chainEnds-1].ID // before take leaves out what is known
+		d.After = ended[Ends-1].ID // before take leaves out what is known
 	}
 	n = len(ended)
 	if err := d.take(ctx, tx, ended); err != nil {
@@ -104,18 +104,14 @@ func (d *dueNeed) feed(ctx context.Context, tx pgx.Tx, fresh []endedJob) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	t, err := lockTask(ctx, tx, d.TaskID)
-	if err != nil {
-		return err
-	}
-	if n := t.NInputs + int64(len(names)); n > spec.MaxInputs || spec.Ceil(n, t.PerJob) > spec.MaxPieces {
+	if n := d.NInputs + int64(len(names)); n > spec.MaxInputs || spec.Ceil(n, d.PerJob) > spec.MaxPieces {
 		d.fault = fmt.Sprintf("the outputs of task %d (%s) are more than %d, or make more than %d jobs", d.NeedsID, d.NeedsName, spec.MaxInputs, spec.MaxPieces)
 		return nil
 	}
 	if _, err := tx.Exec(ctx, query["feed"], pgx.StrictNamedArgs{"task": d.TaskID, "n": len(names)}); err != nil {
 		return err
 	}
-	return stored.Copy(ctx, tx, []stored.Chunk{{Task: d.TaskID, Offset: t.NInputs, Inputs: spec.Named(names...)}})
+	return stored.Copy(ctx, tx, []stored.Chunk{{Task: d.TaskID, Offset: d.NInputs, Inputs: spec.Named(names...)}})
 }
 
 // outputs are the names that jobs reported and that the need asks for, in the order of the jobs.

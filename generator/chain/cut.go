@@ -1,4 +1,4 @@
-package generator
+package chain
 
 import (
 	"github.com/divvyhq/divvy/generator/spec"

@@ -1,4 +1,4 @@
-package generator
+package chain
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
-// chained is what a new task's row says about the tasks that it needs.
-type chained struct {
+// New is what a new task's row says about the tasks that it needs.
+type New struct {
 	needs    []spec.Need
-	state    string // open while its pieces follow others'
-	reason   string // that it waits for
-	released *int64 // 0 where pieces wait for pieces, else nil
+	State    string // open while its pieces follow others'
+	Reason   string // that it waits for
+	Released *int64 // 0 where pieces wait for pieces, else nil
 }
 
-// chained checks the needs of a new task.
-func (n *newTask) chained(ctx context.Context, tx pgx.Tx) (chained, error) {
-	c := chained{needs: n.spec.Needs}
+// Of checks the needs of a new task.
+func Of(ctx context.Context, tx pgx.Tx, s *spec.Spec) (New, error) {
+	c := New{needs: s.Needs}
 	if len(c.needs) == 0 {
 		return c, nil
 	}
@@ -40,24 +40,24 @@ func (n *newTask) chained(ctx context.Context, tx pgx.Tx) (chained, error) {
 			waits = append(waits, fmt.Sprintf("%d (%s)", a.ID, a.Name))
 		}
 		if need.Follows() {
-			c.state = "open"
+			c.State = "open"
 		}
 	}
 	if len(waits) > 0 {
-		c.reason = "waits for task " + strings.Join(waits, ", ")
+		c.Reason = "waits for task " + strings.Join(waits, ", ")
 	}
-	if !n.spec.Piecewise() {
+	if !s.Piecewise() {
 		return c, nil
 	}
-	c.released = new(int64)
-	if n.spec.InputsStreamed {
+	c.Released = new(int64)
+	if s.InputsStreamed {
 		return c, nil // Commit looks
 	}
-	return c, correspond(c.needs, needed, n.spec.Work())
+	return c, correspond(c.needs, needed, s.Work())
 }
 
-// insert stores the needs of a task.
-func (c *chained) insert(ctx context.Context, tx pgx.Tx, task int64) error {
+// Insert stores the needs of a task.
+func (c *New) Insert(ctx context.Context, tx pgx.Tx, task int64) error {
 	if len(c.needs) == 0 {
 		return nil
 	}
@@ -127,20 +127,11 @@ func correspond(needs []spec.Need, needed map[int64]neededTask, w spec.Work) err
 	return nil
 }
 
-// corresponds is correspond for a task whose inputs are all there now.
-func (t *lockedTask) corresponds(ctx context.Context, tx pgx.Tx) error {
-	if !t.Chained {
-		return nil
-	}
-	var s spec.Spec
-	var scaled []spec.Scaling
-	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": t.ID}).Scan(&s, &scaled)
-	if err != nil || !s.Piecewise() {
-		return err
-	}
-	needed, err := readNeeded(ctx, tx, s.Needs)
+// Correspond is correspond for a task whose inputs are all there now.
+func Correspond(ctx context.Context, tx pgx.Tx, needs []spec.Need, w spec.Work) error {
+	needed, err := readNeeded(ctx, tx, needs)
 	if err != nil {
 		return err
 	}
-	return correspond(s.Needs, needed, spec.Work{Split: t.Split, PerJob: t.PerJob, NInputs: t.NInputs, InLots: t.InLots})
+	return correspond(needs, needed, w)
 }

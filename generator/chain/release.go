@@ -1,4 +1,4 @@
-package generator
+package chain
 
 import (
 	"context"
@@ -156,4 +156,26 @@ func (d *dueNeed) known(ctx context.Context, tx pgx.Tx, partners []partner, of f
 		}
 	}
 	return known, nil
+}
+
+// Released reads which pieces of tasks come next, of a span of those that may be jobs.
+func Released(ctx context.Context, tx pgx.Tx, spans map[int64]stored.Span) (map[int64][]int64, error) {
+	var ids, lows, highs []int64
+	for id, s := range spans {
+		ids, lows, highs = append(ids, id), append(lows, s.Low), append(highs, s.High)
+	}
+	rows, err := tx.Query(ctx, query["read_released"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs})
+	if err != nil {
+		return nil, err
+	}
+	pieces := map[int64][]int64{}
+	var task, position int64
+	var run []int64
+	_, err = pgx.ForEachRow(rows, []any{&task, &position, &run}, func() error {
+		low, high := spans[task].Within(position, int64(len(run)))
+		pieces[task] = append(pieces[task], run[low:high]...)
+		run = nil
+		return nil
+	})
+	return pieces, err
 }

@@ -4,7 +4,7 @@
 SELECT n.task_id, n.place, n.needs_id, n.condition, n.per_input, coalesce(n.outputs, '') AS outputs, n.low, n.after, n.low_next,
     n.was_over, n.n_taken, a.name AS needs_name, a.state AS needs_state, a.ended_at IS NOT NULL AS over, coalesce(c.finished, 0) AS needs_finished,
     coalesce(c.finished + c.failed + c.cancelled, 0) AS needs_ended, t.ended_at IS NOT NULL AS left, t.user_name,
-    coalesce(t.attributes ->> 'label', '') AS label, coalesce(t.share_id, 0) AS share_id
+    coalesce(t.attributes ->> 'label', '') AS label, coalesce(t.share_id, 0) AS share_id, t.n_inputs, t.per_job
 FROM task_needs n
 JOIN tasks t ON t.id = n.task_id
 JOIN tasks a ON a.id = n.needs_id

@@ -1,11 +1,13 @@
-package generator
+package chain
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -15,10 +17,15 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
 // Bounds of one Chain: its transactions, and the ended jobs that one of them takes note of.
 const (
-	chainSteps = 1000
-	chainEnds  = 5000
+	steps = 1000
+	Ends  = 5000
 )
 
 // needKey names a need of a task.
@@ -43,6 +50,8 @@ type dueNeed struct {
 	UserName  string
 	Label     string
 	ShareID   shares.ShareID
+	NInputs   int64
+	PerJob    int64
 	needed
 
 	ready string // the state that the task gets when it need not wait any more
@@ -59,40 +68,32 @@ type needed struct {
 	NeedsEnded    int64
 }
 
-// Chain lets tasks follow those that they need: they become ready when these are over, and get inputs and pieces as their jobs
-// end; one whose need will not be met fails. It returns the needs that it served and the ended jobs that it took note of.
-func (g *Generator) Chain(ctx context.Context) (n int, err error) {
-	var some bool
-	if err := g.cfg.Pool.QueryRow(ctx, query["any_needs"]).Scan(&some); err != nil || !some {
-		return 0, err
-	}
-	st, err := g.cfg.Site(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("chain: site: %w", err)
-	}
+// Any says whether any task needs another one.
+func Any(ctx context.Context, pool *pgxpool.Pool) (some bool, err error) {
+	err = pool.QueryRow(ctx, query["any_needs"]).Scan(&some)
+	return some, err
+}
+
+// Step lets tasks follow those that they need, and calls each after each of its transactions. It returns the needs that it
+// served and the ended jobs that it took note of.
+func Step(ctx context.Context, pool *pgxpool.Pool, st *site.Site, each func([]judge.Verdict)) (n int, err error) {
 	var at needKey
-	for range chainSteps {
-		next, served, err := g.chain(ctx, st, at)
-		if err != nil {
-			return n, fmt.Errorf("chain: %w", err)
+	for range steps {
+		next, served, err := serveNext(ctx, pool, st, at, each)
+		if err != nil || next == (needKey{}) {
+			return n, err
 		}
-		if next == (needKey{}) {
-			break
-		}
-		if n += served; served <= chainEnds { // else the same need goes on
+		if n += served; served <= Ends { // else the same need goes on
 			at = next
 		}
-	}
-	if n > 0 {
-		g.hint()
 	}
 	return n, nil
 }
 
-// chain serves the next need behind at; the zero key says that there is none.
-func (g *Generator) chain(ctx context.Context, st *site.Site, at needKey) (next needKey, n int, err error) {
+// serveNext serves the next need behind at; the zero key says that there is none.
+func serveNext(ctx context.Context, pool *pgxpool.Pool, st *site.Site, at needKey, each func([]judge.Verdict)) (next needKey, n int, err error) {
 	var verdicts []judge.Verdict
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
+	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		next, n, verdicts = needKey{}, 0, nil
 		due, ok, err := nextNeed(ctx, tx, at)
 		if err != nil || !ok {
@@ -117,10 +118,7 @@ func (g *Generator) chain(ctx context.Context, st *site.Site, at needKey) (next 
 		return needKey{}, 0, err
 	}
 	if n > 0 {
-		g.wrote()
-	}
-	for _, v := range verdicts {
-		g.report(v)
+		each(verdicts)
 	}
 	return next, n, nil
 }
@@ -217,14 +215,12 @@ func (d *dueNeed) giveUp(ctx context.Context, tx pgx.Tx, reason string) ([]judge
 	return judge.Tasks(ctx, tx, []int64{d.TaskID})
 }
 
-// reopenNeeds looks anew at what a task needed and did not get, when it is tried again. It returns what the task waits for.
-func reopenNeeds(ctx context.Context, tx pgx.Tx, t lockedTask) (reason string, err error) {
-	if !t.Chained {
-		return "", nil
-	}
-	rows, err := tx.Query(ctx, query["reopen_needs"], pgx.StrictNamedArgs{"task": t.ID})
+// Reopen looks anew at what a task needed and did not get, when it is tried again. It returns what the task waits for, or
+// which of those that it needs has to be tried again before.
+func Reopen(ctx context.Context, tx pgx.Tx, task int64) (waits, first string, err error) {
+	rows, err := tx.Query(ctx, query["reopen_needs"], pgx.StrictNamedArgs{"task": task})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	type reopened struct {
 		NeedsID    int64
@@ -236,19 +232,18 @@ func reopenNeeds(ctx context.Context, tx pgx.Tx, t lockedTask) (reason string, e
 	}
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[reopened])
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, n := range all {
 		switch {
 		case n.PerInput:
 		case n.Over && !satisfies(n.Condition, n.NeedsState):
-			return "", &StateError{Task: t.ID, Verb: "retry", State: t.State,
-				Hint: fmt.Sprintf("it needs task %d (%s), which is %s: retry that one first", n.NeedsID, n.NeedsName, n.NeedsState)}
-		case reason == "":
-			reason = fmt.Sprintf("waits for task %d (%s)", n.NeedsID, n.NeedsName)
+			return "", fmt.Sprintf("it needs task %d (%s), which is %s: retry that one first", n.NeedsID, n.NeedsName, n.NeedsState), nil
+		case waits == "":
+			waits = fmt.Sprintf("waits for task %d (%s)", n.NeedsID, n.NeedsName)
 		default:
-			reason += fmt.Sprintf(", %d (%s)", n.NeedsID, n.NeedsName)
+			waits += fmt.Sprintf(", %d (%s)", n.NeedsID, n.NeedsName)
 		}
 	}
-	return reason, nil
+	return waits, "", nil
 }
