@@ -1,4 +1,4 @@
-// Package wire is what every call of PanDA's APIs is made of, whatever it is about: arguments, answers, and the forms of both. It is pure.
+// Package wire is what every call of PanDA's APIs is made of, whatever it is about: arguments, answers, and the forms of both. It knows no database and no clock.
 //
 //		request ──Decode──▶ Args ──Params.Read──▶ Args by kinds ──Endpoint──▶ Envelope ──▶ JSON, or pickle for old clients
 //
