@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/internal/ledgertest"
 )
 
-// variant is a daemon, or a log, with one rule broken. Bug is from the entry of CHANGELOG.md that it is modelled on.
+// variant is a daemon, or a log, with one rule broken. Bug is from the entry of testdata/bugs.md that it is modelled on.
 type variant struct {
 	name string
 	bug  string
