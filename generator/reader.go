@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
-// ErrNoTask: no task has that id. (404)
+// ErrNoTask says that no task has that id. (404)
 var ErrNoTask = errors.New("no such task")
 
 // Reader reads tasks for people. All methods may be called at once.

@@ -12,11 +12,13 @@ import (
 // MaxBody is the length of a body, where nothing else is said.
 const MaxBody = 8 << 20
 
+// Buffers are for answers on their way; Release gives one back.
 var Buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // keep is the size above which a buffer is left to the collector.
 const keep = 256 << 10
 
+// Release gives a buffer back that nobody reads any more.
 func Release(b *bytes.Buffer) {
 	if b.Cap() <= keep {
 		b.Reset()

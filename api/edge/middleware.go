@@ -79,6 +79,7 @@ func exchangeOf(w http.ResponseWriter) *Exchange {
 	}
 }
 
+// ExchangeKey is the key of the exchange in a context.
 type ExchangeKey struct{}
 
 // ExchangeIn finds the exchange that huma's handlers carry in their context.

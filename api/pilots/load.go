@@ -52,6 +52,7 @@ func (l *Load) Begin() (at int64) {
 	return at
 }
 
+// End takes away what began at a time that Begin returned.
 func (l *Load) End(at int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,4 +87,5 @@ func (l *Load) Pull() error {
 	return nil
 }
 
+// Pulled ends what Pull let in.
 func (l *Load) Pulled() { l.pulls.Add(-1) }

@@ -219,6 +219,7 @@ func detailed(err error) *wire.Problem {
 	return nil
 }
 
+// New is the problem of a code, with a time to come back after where the code has one.
 func New(c Code, detail string) *wire.Problem {
 	p := &wire.Problem{Title: c.Title, Status: c.Status, Code: c.Name, Detail: detail, Hint: c.Hint}
 	if c.RetryIn > 0 {

@@ -49,6 +49,7 @@ func FoundIn(d wire.Detail) string {
 // Faults gathers what is wrong with one request.
 type Faults []wire.Detail
 
+// Add notes a fault at a place such as body.cores.
 func (f *Faults) Add(location, message string, value any) {
 	*f = append(*f, wire.Detail{Location: location, Message: message, Value: short(value)})
 }

@@ -118,6 +118,7 @@ func (c Chunk) runs() (runs []split.Run) {
 	return runs
 }
 
+// Copy stores the inputs of chunks.
 func Copy(ctx context.Context, tx pgx.Tx, chunks []Chunk) error {
 	var runs []split.Run
 	for _, c := range chunks {
