@@ -142,8 +142,10 @@ func (c *Client) onceThere(ctx context.Context, k call, payload []byte, kind str
 	own, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(life, cancel)()
 	resp, err = c.once(own, at, within, k, payload, kind)
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		err = &Unreachable{URL: at, Err: errors.New("it does not answer others either")}
+	if errors.Is(err, context.Canceled) {
+		if err = ctx.Err(); err == nil {
+			err = &Unreachable{URL: at, Err: errors.New("it does not answer others either")}
+		}
 	}
 	cancel()
 	return resp, at, err

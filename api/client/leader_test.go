@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -189,5 +190,43 @@ func TestLeaderStandsStill(t *testing.T) {
 	}
 	if _, at, err := w.onceThere(t.Context(), call{method: "GET", path: "/v1/leases/renew", hot: true, repeat: true}, nil, ""); at != w.URL() || err != nil {
 		t.Error(at, err)
+	}
+}
+
+// late is a transport whose calls of leases are left with the leader, and end only when their caller's time is over too.
+type late struct {
+	http.RoundTripper
+	client *Client
+	over   context.Context
+}
+
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet || r.URL.Host == mustHost(l.client.URL()) {
+		return l.RoundTripper.RoundTrip(r)
+	}
+	l.client.leader.lost(r.URL.Scheme + "://" + r.URL.Host)
+	<-r.Context().Done()
+	<-l.over.Done()
+	return nil, r.Context().Err()
+}
+
+func mustHost(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		panic(err)
+	}
+	return u.Host
+}
+
+// A call that was left with the leader and then ran out of its caller's time says the latter: nobody cancelled it.
+func TestLeaderLeftTooLate(t *testing.T) {
+	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	by := &late{RoundTripper: http.DefaultTransport, over: soon}
+	w := newTwo(t, well, func(c *Config) { c.HTTPClient = &http.Client{Transport: by} })
+	by.client = w.Client
+	w.goesTo("follower")
+	if _, err := w.Renew(soon, wire.RenewRequest{Pilot: "p"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want the caller's own deadline", err)
 	}
 }
