@@ -17,6 +17,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
@@ -180,7 +181,7 @@ type fakeTasks struct {
 	faults    spec.Faults // beside the first, of tasks of many
 	err       error
 	submitted generator.SubmitRequest
-	filter    generator.Filter
+	filter    view.Filter
 	verb      string
 	with      *spec.Changes
 	act       generator.ActRequest
@@ -189,17 +190,17 @@ type fakeTasks struct {
 	lines     int64
 }
 
-func (f *fakeTasks) task() (generator.Task, error) {
-	return generator.Task{ID: 3, Name: "t", State: "ready", Times: generator.Times{CreatedAt: time.Unix(1e9, 0).UTC()},
-		Tagging: generator.Tagging{Attributes: map[string]string{}, TaggedBy: generator.TaggedBy{Verdict: "explicit"}}}, f.err
+func (f *fakeTasks) task() (view.Task, error) {
+	return view.Task{ID: 3, Name: "t", State: "ready", Times: view.Times{CreatedAt: time.Unix(1e9, 0).UTC()},
+		Tagging: view.Tagging{Attributes: map[string]string{}, TaggedBy: view.TaggedBy{Verdict: "explicit"}}}, f.err
 }
 
-func (f *fakeTasks) List(context.Context, generator.Listing) (generator.Listed, error) {
+func (f *fakeTasks) List(context.Context, view.Listing) (view.Listed, error) {
 	t, err := f.task()
-	return generator.Listed{Tasks: []generator.Task{t}}, err
+	return view.Listed{Tasks: []view.Task{t}}, err
 }
 
-func (f *fakeTasks) Submit(_ context.Context, r generator.SubmitRequest) (generator.Task, error) {
+func (f *fakeTasks) Submit(_ context.Context, r generator.SubmitRequest) (view.Task, error) {
 	f.submitted = r
 	return f.task()
 }
@@ -215,14 +216,14 @@ func (f *fakeTasks) AddInputs(_ context.Context, _, offset int64, lines io.Reade
 	return offset + f.lines, sc.Err()
 }
 
-func (f *fakeTasks) Commit(context.Context, int64) (generator.Task, error) { return f.task() }
+func (f *fakeTasks) Commit(context.Context, int64) (view.Task, error) { return f.task() }
 
-func (f *fakeTasks) Task(context.Context, int64) (generator.Task, error) { return f.task() }
+func (f *fakeTasks) Task(context.Context, int64) (view.Task, error) { return f.task() }
 
-func (f *fakeTasks) Tasks(_ context.Context, filter generator.Filter) ([]generator.Task, int64, error) {
+func (f *fakeTasks) Tasks(_ context.Context, filter view.Filter) ([]view.Task, int64, error) {
 	f.filter = filter
 	t, err := f.task()
-	return []generator.Task{t}, 3, err
+	return []view.Task{t}, 3, err
 }
 
 func (f *fakeTasks) Say(_ context.Context, verb generator.Verb, _ int64, with *spec.Changes) (generator.Change, error) {
@@ -238,16 +239,16 @@ func (f *fakeTasks) Act(_ context.Context, r generator.ActRequest) (generator.Ac
 	return generator.Acted{Verb: r.Verb, Tasks: []generator.TaskActed{{Task: 3, Before: "ready", After: "paused", Changed: true}}, Changed: 1}, f.err
 }
 
-func (f *fakeTasks) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
+func (f *fakeTasks) Clone(ctx context.Context, r generator.CloneRequest) (view.Task, error) {
 	f.cloned, f.clone = r, spec.Spec{}
 	if len(r.Changes) > 0 {
 		if err := json.Unmarshal(r.Changes, &f.clone); err != nil {
-			return generator.Task{}, err
+			return view.Task{}, err
 		}
 	}
 	if r.Check != nil {
 		if err := r.Check(ctx, &f.clone); err != nil {
-			return generator.Task{}, err
+			return view.Task{}, err
 		}
 	}
 	return f.task()

@@ -9,7 +9,7 @@ import (
 	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // Bounds of a page of jobs that are chosen by user, share or queue: reads of a task's jobs, and tasks that are read at once.
@@ -48,7 +48,7 @@ func (s *jobCalls) chosenJobs(ctx context.Context, in *jobsInput) (wire.Page[dis
 	if err != nil {
 		return c.page, err
 	}
-	f := generator.Filter{User: in.User, Share: in.Share, Newest: true, After: from, Limit: tasksAtOnce}
+	f := view.Filter{User: in.User, Share: in.Share, Newest: true, After: from, Limit: tasksAtOnce}
 	for {
 		tasks, next, err := s.tasks.Tasks(ctx, f)
 		if err != nil {
@@ -94,7 +94,7 @@ func (c *chosen) cursor() (from, job int64, err error) {
 }
 
 // task adds the jobs of one task. It is full when the page is over, which then has a next.
-func (c *chosen) task(ctx context.Context, t *generator.Task, after int64) (full bool, err error) {
+func (c *chosen) task(ctx context.Context, t *view.Task, after int64) (full bool, err error) {
 	if t.EndedAt != nil && (c.in.State == "waiting" || c.in.State == "ready") {
 		return false, nil
 	}

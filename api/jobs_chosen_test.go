@@ -11,13 +11,13 @@ import (
 
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // manyTasks has tasks 30 … 1, of which the even ones are over, in the order of the newest.
 type manyTasks struct{ fakeTasks }
 
-func (m *manyTasks) Tasks(_ context.Context, f generator.Filter) (tasks []generator.Task, next int64, err error) {
+func (m *manyTasks) Tasks(_ context.Context, f view.Filter) (tasks []view.Task, next int64, err error) {
 	m.filter = f
 	for _, over := range []bool{false, true} {
 		for id := int64(30); id > 0; id-- {
@@ -30,7 +30,7 @@ func (m *manyTasks) Tasks(_ context.Context, f generator.Filter) (tasks []genera
 				}
 				return tasks, next, nil
 			}
-			t := generator.Task{ID: id}
+			t := view.Task{ID: id}
 			if over {
 				t.EndedAt = new(time.Time)
 			}

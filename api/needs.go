@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -62,25 +63,25 @@ type Dispatcher interface {
 	KillJob(ctx context.Context, id int64) (state string, err error)
 }
 
-// Tasks reads tasks; *generator.Reader is one.
+// Tasks reads tasks; *view.Reader is one.
 type Tasks interface {
-	Task(ctx context.Context, id int64) (generator.Task, error)
+	Task(ctx context.Context, id int64) (view.Task, error)
 	// Tasks lists by rising id; next is the After of the next page, 0 on the last one.
-	Tasks(context.Context, generator.Filter) (tasks []generator.Task, next int64, err error)
+	Tasks(context.Context, view.Filter) (tasks []view.Task, next int64, err error)
 	// List gives a page of tasks in some order, for people.
-	List(context.Context, generator.Listing) (generator.Listed, error)
+	List(context.Context, view.Listing) (view.Listed, error)
 }
 
 // Steering takes tasks and steers them; *generator.Generator is one.
 type Steering interface {
-	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
+	Submit(context.Context, generator.SubmitRequest) (view.Task, error)
 	AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (next int64, err error)
-	Commit(ctx context.Context, id int64) (generator.Task, error)
+	Commit(ctx context.Context, id int64) (view.Task, error)
 	// Say says a verb to a task, a retry perhaps with changes; Act says any to many.
 	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Act(context.Context, generator.ActRequest) (generator.Acted, error)
 	// Clone submits a task like another one; SubmitMany takes many at once.
-	Clone(context.Context, generator.CloneRequest) (generator.Task, error)
+	Clone(context.Context, generator.CloneRequest) (view.Task, error)
 	SubmitMany(context.Context, []generator.SubmitRequest) ([]generator.Submitted, error)
 	// Prioritise gives a task and its jobs another priority.
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
@@ -130,7 +131,7 @@ type Access interface {
 // The packages below are what the API needs.
 var (
 	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
-	_ Tasks      = (*generator.Reader)(nil)
+	_ Tasks      = (*view.Reader)(nil)
 	_ Steering   = (*generator.Generator)(nil)
 	_ Site       = (*site.Store)(nil)
 	_ Access     = (*access.Store)(nil)

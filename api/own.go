@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -45,16 +46,16 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 }
 
 // Task is that of the generator, if the caller may see it.
-func (o ownTasks) Task(ctx context.Context, id int64) (generator.Task, error) {
+func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	t, err := o.everybodys.Task(ctx, id)
 	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
-		return generator.Task{}, fmt.Errorf("%w: task %d is not one of %s", problem.ErrNotYours, id, access.CallerIn(ctx))
+		return view.Task{}, fmt.Errorf("%w: task %d is not one of %s", problem.ErrNotYours, id, access.CallerIn(ctx))
 	}
 	return t, err
 }
 
 // Tasks lists those that the caller may see.
-func (o ownTasks) Tasks(ctx context.Context, f generator.Filter) ([]generator.Task, int64, error) {
+func (o ownTasks) Tasks(ctx context.Context, f view.Filter) ([]view.Task, int64, error) {
 	if user := onlyUser(ctx); user != "" {
 		f.User = user
 	}
@@ -62,7 +63,7 @@ func (o ownTasks) Tasks(ctx context.Context, f generator.Filter) ([]generator.Ta
 }
 
 // List lists those that the caller may see.
-func (o ownTasks) List(ctx context.Context, l generator.Listing) (generator.Listed, error) {
+func (o ownTasks) List(ctx context.Context, l view.Listing) (view.Listed, error) {
 	if user := onlyUser(ctx); user != "" {
 		l.User = user
 	}
@@ -70,9 +71,9 @@ func (o ownTasks) List(ctx context.Context, l generator.Listing) (generator.List
 }
 
 // Submit makes a task of the caller's user.
-func (o ownSteering) Submit(ctx context.Context, r generator.SubmitRequest) (generator.Task, error) {
+func (o ownSteering) Submit(ctx context.Context, r generator.SubmitRequest) (view.Task, error) {
 	if err := o.mine(ctx, &r.Spec); err != nil {
-		return generator.Task{}, err
+		return view.Task{}, err
 	}
 	return o.Steering.Submit(ctx, r)
 }
@@ -88,9 +89,9 @@ func (o ownSteering) SubmitMany(ctx context.Context, all []generator.SubmitReque
 }
 
 // Clone makes a task like one of the caller's user, for that user.
-func (o ownSteering) Clone(ctx context.Context, r generator.CloneRequest) (generator.Task, error) {
+func (o ownSteering) Clone(ctx context.Context, r generator.CloneRequest) (view.Task, error) {
 	if err := o.tasks.may(ctx, r.Task); err != nil {
-		return generator.Task{}, err
+		return view.Task{}, err
 	}
 	r.Check = o.mine
 	return o.Steering.Clone(ctx, r)
@@ -104,7 +105,7 @@ func (o ownSteering) mine(ctx context.Context, s *spec.Spec) error {
 	}
 	s.User = user
 	for i, n := range s.Needs {
-		if err := o.tasks.may(ctx, n.Task); err != nil && !errors.Is(err, generator.ErrNoTask) { // whoever reads the task says that
+		if err := o.tasks.may(ctx, n.Task); err != nil && !errors.Is(err, view.ErrNoTask) { // whoever reads the task says that
 			return fmt.Errorf("needs[%d].task: %w", i, err)
 		}
 	}
@@ -121,7 +122,7 @@ func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator
 		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", problem.ErrNotYours, c)
 	}
 	for _, id := range r.Selection.Tasks {
-		if err := o.tasks.may(ctx, id); err != nil && !errors.Is(err, generator.ErrNoTask) { // the answer says that of the task
+		if err := o.tasks.may(ctx, id); err != nil && !errors.Is(err, view.ErrNoTask) { // the answer says that of the task
 			return generator.Acted{}, err
 		}
 	}
@@ -145,8 +146,8 @@ func (o ownSteering) AddInputs(ctx context.Context, id, offset int64, lines io.R
 }
 
 // Commit publishes a task.
-func (o ownSteering) Commit(ctx context.Context, id int64) (generator.Task, error) {
-	return own(ctx, o, id, func() (generator.Task, error) { return o.Steering.Commit(ctx, id) })
+func (o ownSteering) Commit(ctx context.Context, id int64) (view.Task, error) {
+	return own(ctx, o, id, func() (view.Task, error) { return o.Steering.Commit(ctx, id) })
 }
 
 // Say says a verb to a task.

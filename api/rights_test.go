@@ -12,7 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -128,8 +128,8 @@ func TestPilotPullsAtItsQueues(t *testing.T) {
 // twoUsers knows task 3 of alice, with job 7, and task 4 of bob, with job 8.
 type twoUsers struct{ *fakeTasks }
 
-func (f twoUsers) Task(_ context.Context, id int64) (generator.Task, error) {
-	return generator.Task{ID: id, User: map[int64]string{3: "alice", 4: "bob"}[id], State: "ready"}, nil
+func (f twoUsers) Task(_ context.Context, id int64) (view.Task, error) {
+	return view.Task{ID: id, User: map[int64]string{3: "alice", 4: "bob"}[id], State: "ready"}, nil
 }
 
 type twoJobs struct{ *fakeDispatcher }

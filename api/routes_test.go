@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
@@ -60,7 +61,7 @@ func TestTaskErrors(t *testing.T) {
 		status int
 		code   string
 	}{
-		{fmt.Errorf("task 3: %w", generator.ErrNoTask), 404, "no_task"},
+		{fmt.Errorf("task 3: %w", view.ErrNoTask), 404, "no_task"},
 		{&generator.StateError{Task: 3, Verb: "pause", State: "done"}, 409, "task_state"},
 		{generator.ErrKeyReused, 422, "key_reused"},
 		{fmt.Errorf("%w: closest is rule 1", generator.ErrUntagged), 422, "untagged"},
@@ -130,7 +131,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("filter: %+v", f)
 	}
 	b.call("GET", "/v1/tasks?user=u&state=done,failed&share=A&label=l&after=7&limit=9", "")
-	if f := b.tasks.filter; !reflect.DeepEqual(f, generator.Filter{User: "u", State: []string{"done", "failed"}, Share: "A", Label: "l", After: 7, Limit: 9}) {
+	if f := b.tasks.filter; !reflect.DeepEqual(f, view.Filter{User: "u", State: []string{"done", "failed"}, Share: "A", Label: "l", After: 7, Limit: 9}) {
 		t.Errorf("filter: %+v", f)
 	}
 	for _, bad := range []string{"limit=0", "limit=1001", "limit=x", "after=x", "after=-1", "state=odd", "odd=1"} {

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 type submitInput struct {
@@ -58,7 +59,7 @@ func (s *taskCalls) taskRoutes() {
 	route(s.doc, huma.Operation{
 		OperationID: "submit-task", Method: http.MethodPost, Path: "/v1/tasks", Tags: tags, Summary: "Submit a task", DefaultStatus: http.StatusCreated,
 		Description: "A task with inputs_streamed is created submitting and gets its inputs and a commit; any other is published at once. Unknown fields are refused. What no queue can run is accepted, unless strict, and has cannot_run.",
-	}, func(ctx context.Context, in *submitInput) (generator.Task, error) {
+	}, func(ctx context.Context, in *submitInput) (view.Task, error) {
 		return s.steering.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
 	})
 	route(s.doc, huma.Operation{
@@ -67,10 +68,10 @@ func (s *taskCalls) taskRoutes() {
 	}, s.listTasks)
 	route(s.doc, huma.Operation{
 		OperationID: "get-task", Method: http.MethodGet, Path: "/v1/tasks/{id}", Tags: tags, Summary: "Show a task",
-	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.tasks.Task(ctx, in.ID) })
+	}, func(ctx context.Context, in *byID) (view.Task, error) { return s.tasks.Task(ctx, in.ID) })
 	route(s.doc, huma.Operation{
 		OperationID: "commit-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/commit", Tags: tags, Summary: "Publish a submitting task with the inputs that it has",
-	}, func(ctx context.Context, in *byID) (generator.Task, error) { return s.steering.Commit(ctx, in.ID) })
+	}, func(ctx context.Context, in *byID) (view.Task, error) { return s.steering.Commit(ctx, in.ID) })
 	for _, v := range []struct {
 		verb    generator.Verb
 		summary string
@@ -104,16 +105,16 @@ func (s *taskCalls) taskRoutes() {
 	s.describeInputs()
 }
 
-func (s *taskCalls) listTasks(ctx context.Context, in *tasksInput) (wire.Page[generator.Task], error) {
+func (s *taskCalls) listTasks(ctx context.Context, in *tasksInput) (wire.Page[view.Task], error) {
 	newest := in.Order == "newest"
 	after, err := in.cursor(newest)
 	if err != nil {
-		return wire.Page[generator.Task]{}, err
+		return wire.Page[view.Task]{}, err
 	}
-	tasks, next, err := s.tasks.Tasks(ctx, generator.Filter{
+	tasks, next, err := s.tasks.Tasks(ctx, view.Filter{
 		User: in.User, State: in.State, Share: in.Share, Label: in.Label, Newest: newest, After: after, Limit: in.Limit,
 	})
-	p := wire.Page[generator.Task]{Items: edge.List(tasks)}
+	p := wire.Page[view.Task]{Items: edge.List(tasks)}
 	if next != 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}

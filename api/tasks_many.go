@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 type retryInput struct {
@@ -53,8 +54,8 @@ type ManySubmitted struct {
 
 // OneSubmitted is a task that is there, or the problem that it has.
 type OneSubmitted struct {
-	Task    *generator.Task `json:"task,omitempty"`
-	Problem *wire.Problem   `json:"problem,omitempty"`
+	Task    *view.Task    `json:"task,omitempty"`
+	Problem *wire.Problem `json:"problem,omitempty"`
 }
 
 type manyInput struct {
@@ -83,7 +84,7 @@ func (s *taskCalls) manyTaskRoutes() {
 		OperationID: "clone-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/clone", Tags: tags, Summary: "Submit a task like another one, with changes",
 		DefaultStatus: http.StatusCreated,
 		Description:   "As it was submitted, with its inputs unless the changes say how the work is split.",
-	}, func(ctx context.Context, in *cloneInput) (generator.Task, error) {
+	}, func(ctx context.Context, in *cloneInput) (view.Task, error) {
 		return s.steering.Clone(ctx, generator.CloneRequest{Task: in.ID, Changes: in.Body.Changes, IdempotencyKey: in.Key})
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // More that one can say to tasks, beside the verbs of the table.
@@ -110,7 +111,7 @@ func (g *Generator) Act(ctx context.Context, r ActRequest) (Acted, error) {
 		return Acted{}, fmt.Errorf("select tasks: %w", err)
 	}
 	if len(tasks) == 0 {
-		if err := g.tasks.knownShare(ctx, r.Share); err != nil {
+		if err := g.tasks.KnownShare(ctx, r.Share); err != nil {
 			return Acted{}, err
 		}
 	}
@@ -183,7 +184,7 @@ func (g *Generator) selected(ctx context.Context, r ActRequest) (tasks []selecte
 		states = workFor(r.Verb)
 	}
 	rows, err := g.cfg.Pool.Query(ctx, query["select_tasks"], pgx.StrictNamedArgs{"ids": append([]int64{}, r.Tasks...), "user": r.User,
-		"label": r.Label, "share": r.Share, "states": append([]string{}, states...), "name": likePattern(r.Name), "after": r.After,
+		"label": r.Label, "share": r.Share, "states": append([]string{}, states...), "name": view.LikePattern(r.Name), "after": r.After,
 		"limit": actTasks + 1})
 	if err != nil {
 		return nil, false, err
@@ -270,7 +271,7 @@ func (a TaskActed) judged(verb Verb, err error) (TaskActed, error) {
 	switch {
 	case errors.As(err, &refused):
 		a.Before, a.After, a.Why, err = refused.State, refused.State, refused.Error(), nil
-	case errors.Is(err, ErrNoTask):
+	case errors.Is(err, view.ErrNoTask):
 		a.Why, err = WhyNoTask, nil
 	case errors.Is(err, ErrUntagged), (verb == VerbRetry || verb == VerbScale) && errors.Is(err, spec.ErrInvalid):
 		a.Why, err = err.Error(), nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // told is what Act said of each task, in short.
@@ -155,7 +156,7 @@ func TestClone(t *testing.T) {
 	ctx := context.Background()
 	f := &fleet{db: w}
 	source := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Inputs, s.PerJob = 0, spec.Named("a", "b", "c"), 2 }))
-	clone := func(change string) Task {
+	clone := func(change string) view.Task {
 		t.Helper()
 		got, err := w.Clone(ctx, CloneRequest{Task: source.ID, Changes: []byte(change), IdempotencyKey: "k" + change})
 		if err != nil {
@@ -194,7 +195,7 @@ func TestClone(t *testing.T) {
 	if _, err := w.Clone(ctx, of); !errors.Is(err, refusal) {
 		t.Errorf("refused: %v", err)
 	}
-	if _, err := w.Clone(ctx, CloneRequest{Task: 9999}); !errors.Is(err, ErrNoTask) {
+	if _, err := w.Clone(ctx, CloneRequest{Task: 9999}); !errors.Is(err, view.ErrNoTask) {
 		t.Errorf("no task: %v", err)
 	}
 	w.all(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -23,10 +24,10 @@ type CloneRequest struct {
 // Clone submits a task as another one was submitted, with changes, and with the same inputs unless the changes say how the
 // work is split. A repeat with the same key gets the same task, and goes on where it broke off. Errors: ErrNoTask and those of
 // Submit and Commit.
-func (g *Generator) Clone(ctx context.Context, r CloneRequest) (Task, error) {
+func (g *Generator) Clone(ctx context.Context, r CloneRequest) (view.Task, error) {
 	s, stored, err := g.alike(ctx, r)
 	if err != nil {
-		return Task{}, err
+		return view.Task{}, err
 	}
 	t, err := g.Submit(ctx, SubmitRequest{Spec: s, IdempotencyKey: r.IdempotencyKey})
 	if err != nil || !stored || t.State != "submitting" {
@@ -37,7 +38,7 @@ func (g *Generator) Clone(ctx context.Context, r CloneRequest) (Task, error) {
 		return err
 	})
 	if err != nil {
-		return Task{}, fmt.Errorf("clone inputs: %w", err)
+		return view.Task{}, fmt.Errorf("clone inputs: %w", err)
 	}
 	return g.Commit(ctx, t.ID)
 }
@@ -48,7 +49,7 @@ func (g *Generator) alike(ctx context.Context, r CloneRequest) (s spec.Spec, sto
 	var split string
 	err = g.cfg.Pool.QueryRow(ctx, query["read_clone"], pgx.StrictNamedArgs{"task": r.Task}).Scan(&body, &split)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return s, false, fmt.Errorf("clone: %w", ErrNoTask)
+		return s, false, fmt.Errorf("clone: %w", view.ErrNoTask)
 	}
 	if err != nil {
 		return s, false, fmt.Errorf("clone: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // The whole way with the real dispatcher: tasks in, jobs pulled and finished by pilots while generators, settling and
@@ -38,7 +39,7 @@ func TestWithDispatcher(t *testing.T) {
 	}
 	killed := w.submit(t, managed(func(s *spec.Spec) { s.Count = 500 })).ID
 	deadline := time.Now().Add(2 * time.Minute)
-	until := func(id int64, holds func(Task) bool) {
+	until := func(id int64, holds func(view.Task) bool) {
 		for !holds(w.task(t, id)) {
 			if time.Now().After(deadline) {
 				t.Fatalf("not over: %+v", w.task(t, id))
@@ -46,12 +47,12 @@ func TestWithDispatcher(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	until(killed, func(task Task) bool { return task.Jobs.Finished > 0 })
+	until(killed, func(task view.Task) bool { return task.Jobs.Finished > 0 })
 	if _, err := w.Say(ctx, VerbKill, killed, nil); err != nil {
 		t.Error(err)
 	}
 	for _, id := range append(ids, killed) {
-		until(id, func(task Task) bool { return judge.Final(task.State) })
+		until(id, func(task view.Task) bool { return judge.Final(task.State) })
 	}
 	stop()
 	pilots.Wait()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -239,7 +240,7 @@ func TestMoveShare(t *testing.T) {
 				return err
 			}
 		}
-		live, err := Live(context.Background(), tx)
+		live, err := view.Live(context.Background(), tx)
 		want := map[shares.ShareID]site.Live{id("Prod/Rep"): {Tasks: 2, Ready: 10, Pieces: 7}, id("Wide"): {Tasks: 1, Ready: 10}}
 		if d := cmp.Diff(want, live); d != "" || err != nil {
 			t.Errorf("%v, live work: %s", err, d)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator/coming"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -49,7 +50,7 @@ type Generator struct {
 	metrics metrics
 	outlook outlook
 	coming  coming.Teller
-	tasks   *Reader
+	tasks   *view.Reader
 }
 
 type metrics struct {
@@ -80,7 +81,7 @@ func New(cfg Config) *Generator {
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	return &Generator{cfg: cfg, tasks: NewReader(cfg.Pool, cfg.Site), hints: make(chan struct{}, 1), outlook: outlook{soon: soonDone}, metrics: metrics{
+	return &Generator{cfg: cfg, tasks: view.New(cfg.Pool, cfg.Site), hints: make(chan struct{}, 1), outlook: outlook{soon: soonDone}, metrics: metrics{
 		submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
 		generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
 		moves:     counter("divvy_task_moves_settled_total", "Tasks settled by this daemon after counts of their jobs had changed."),

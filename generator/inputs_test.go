@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -62,7 +63,7 @@ func TestStreamedInputs(t *testing.T) {
 	if _, err = w.AddInputs(ctx, task.ID, 5, strings.NewReader(`"late"`)); !errors.Is(err, ErrState) {
 		t.Errorf("inputs after the commit: %v", err)
 	}
-	if _, err = w.AddInputs(ctx, 1<<40, 0, strings.NewReader(`"x"`)); !errors.Is(err, ErrNoTask) {
+	if _, err = w.AddInputs(ctx, 1<<40, 0, strings.NewReader(`"x"`)); !errors.Is(err, view.ErrNoTask) {
 		t.Errorf("unknown task: %v", err)
 	}
 	steps(t, w.Generate)

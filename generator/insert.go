@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/generator/coming"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -31,7 +32,7 @@ type taskEntry struct {
 	MaxAttempts int               `json:"max_attempts"`
 	Attributes  map[string]string `json:"attributes"`
 	Spec        string            `json:"spec"` // JSON as text, which may have escapes that text has not
-	TaggedBy    TaggedBy          `json:"tagged_by"`
+	TaggedBy    view.TaggedBy     `json:"tagged_by"`
 	SiteVersion int64             `json:"site_version"`
 	Key         *string           `json:"idempotency_key"`
 	Hash        string            `json:"body_hash"`

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // A page of tasks for people: filters, orders, and pages that fit together.
@@ -28,37 +29,37 @@ func TestListing(t *testing.T) {
 	}
 	for _, q := range []struct {
 		what string
-		l    Listing
+		l    view.Listing
 		want []int64
 	}{
-		{"all", Listing{}, []int64{d, c, b, a}},
-		{"not over", Listing{Live: true}, []int64{d, c, b}},
-		{"of ann", Listing{User: "ann"}, []int64{b, a}},
-		{"of ann, not over", Listing{User: "ann", Live: true}, []int64{b}},
-		{"of nobody", Listing{User: "zoe"}, nil},
-		{"by label", Listing{Label: "user"}, []int64{d, c, a}},
-		{"by state", Listing{State: "aborting"}, nil},
-		{"by name", Listing{Name: "reco-*"}, []int64{b, a}},
-		{"a name with a _", Listing{Name: "ana_?"}, []int64{c}},
-		{"by share", Listing{Share: "Test"}, []int64{d, c, b, a}},
-		{"by another share", Listing{Share: "Tes"}, nil},
-		{"by priority", Listing{Sort: "priority"}, []int64{a, d, c, b}},
-		{"by priority, not over", Listing{Sort: "priority", Live: true}, []int64{d, c, b}},
-		{"by jobs", Listing{Sort: "jobs", User: "ann"}, []int64{a, b}},
+		{"all", view.Listing{}, []int64{d, c, b, a}},
+		{"not over", view.Listing{Live: true}, []int64{d, c, b}},
+		{"of ann", view.Listing{User: "ann"}, []int64{b, a}},
+		{"of ann, not over", view.Listing{User: "ann", Live: true}, []int64{b}},
+		{"of nobody", view.Listing{User: "zoe"}, nil},
+		{"by label", view.Listing{Label: "user"}, []int64{d, c, a}},
+		{"by state", view.Listing{State: "aborting"}, nil},
+		{"by name", view.Listing{Name: "reco-*"}, []int64{b, a}},
+		{"a name with a _", view.Listing{Name: "ana_?"}, []int64{c}},
+		{"by share", view.Listing{Share: "Test"}, []int64{d, c, b, a}},
+		{"by another share", view.Listing{Share: "Tes"}, nil},
+		{"by priority", view.Listing{Sort: "priority"}, []int64{a, d, c, b}},
+		{"by priority, not over", view.Listing{Sort: "priority", Live: true}, []int64{d, c, b}},
+		{"by jobs", view.Listing{Sort: "jobs", User: "ann"}, []int64{a, b}},
 	} {
 		got, err := w.List(ctx, q.l)
 		if err != nil || !slices.Equal(idsOf(got.Tasks), q.want) || got.Next != "" || got.Among != 0 {
 			t.Errorf("%s: %v %q %d, %v; want %v", q.what, idsOf(got.Tasks), got.Next, got.Among, err, q.want)
 		}
 	}
-	for _, sort := range Sorts {
-		whole, err := w.List(ctx, Listing{Sort: sort})
+	for _, sort := range view.Sorts {
+		whole, err := w.List(ctx, view.Listing{Sort: sort})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var paged []int64
 		for after, n := "", 0; n == 0 || after != ""; n++ {
-			page, err := w.List(ctx, Listing{Sort: sort, Limit: 1, After: after})
+			page, err := w.List(ctx, view.Listing{Sort: sort, Limit: 1, After: after})
 			if err != nil || len(page.Tasks) != 1 {
 				t.Fatalf("%s, page %d: %v, %v", sort, n, page, err)
 			}
@@ -68,28 +69,9 @@ func TestListing(t *testing.T) {
 			t.Errorf("%s: page by page %v, at once %v", sort, paged, idsOf(whole.Tasks))
 		}
 	}
-	for _, bad := range []Listing{{Sort: "size"}, {State: "odd"}, {After: "7"}, {After: "x.y"}} {
+	for _, bad := range []view.Listing{{Sort: "size"}, {State: "odd"}, {After: "7"}, {After: "x.y"}} {
 		if _, err := w.List(ctx, bad); !errors.Is(err, spec.ErrInvalid) {
 			t.Errorf("%+v: %v", bad, err)
-		}
-	}
-}
-
-// Where more tasks are than a page looks at, it says how to go on, or that it was chosen from some.
-func TestListingIsBounded(t *testing.T) {
-	for _, c := range []struct {
-		l     Listing
-		ids   listedIDs
-		next  string
-		among int
-	}{
-		{Listing{}, listedIDs{Looked: new(int64(40))}, "40.40", 0},
-		{Listing{}, listedIDs{IDs: []int64{9, 8, 7}, Keys: []int64{9, 8, 7}, Looked: new(int64(3))}, "8.8", 0},
-		{Listing{Sort: "priority"}, listedIDs{IDs: []int64{9}, Keys: []int64{100}, Looked: new(int64(3))}, "", mostListed},
-		{Listing{Sort: "priority"}, listedIDs{IDs: []int64{9, 4, 5}, Keys: []int64{100, 90, 80}}, "90.4", 0},
-	} {
-		if got := c.l.page(&c.ids, 2); got.Next != c.next || got.Among != c.among || len(c.ids.IDs) > 2 {
-			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -47,7 +48,7 @@ queues:
 // settles or asks; or a dispatcher leads, see dispatch.
 type world struct {
 	*Generator
-	*Reader
+	*view.Reader
 	db    *pgxpool.Pool
 	store *site.Store
 	stock []dispatcher.Stock
@@ -76,7 +77,7 @@ func newWorldOn(t testing.TB, db *pgxpool.Pool) *world {
 
 // hooks are those of the daemon.
 func hooks(ahead func(ctx context.Context, from, to shares.ShareID) (bool, error)) site.Hooks {
-	return site.Hooks{Barrier: intake.Barrier, Live: Live, Applied: intake.Rebase, Ahead: ahead,
+	return site.Hooks{Barrier: intake.Barrier, Live: view.Live, Applied: intake.Rebase, Ahead: ahead,
 		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 			if err := MoveShare(ctx, tx, from, to); err != nil {
 				return err
@@ -108,7 +109,7 @@ FROM made_jobs m JOIN over_ranges o ON m.id BETWEEN o.low AND o.high;`
 
 // generateBy has the world's generator made anew. However busy the machine is, it looks anew each time.
 func (w *world) generateBy(cfg Config) {
-	w.Generator, w.Reader = New(cfg), NewReader(cfg.Pool, cfg.Site)
+	w.Generator, w.Reader = New(cfg), view.New(cfg.Pool, cfg.Site)
 	w.outlook.soon = time.Hour
 }
 
@@ -169,7 +170,7 @@ func managed(change func(*spec.Spec)) spec.Spec {
 	return s
 }
 
-func (w *world) submit(t tb, s spec.Spec) Task {
+func (w *world) submit(t tb, s spec.Spec) view.Task {
 	t.Helper()
 	task, err := w.Submit(context.Background(), SubmitRequest{Spec: s})
 	if err != nil {
@@ -178,7 +179,7 @@ func (w *world) submit(t tb, s spec.Spec) Task {
 	return task
 }
 
-func (w *world) task(t tb, id int64) Task {
+func (w *world) task(t tb, id int64) view.Task {
 	t.Helper()
 	task, err := w.Task(context.Background(), id)
 	if err != nil {

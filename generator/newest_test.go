@@ -2,11 +2,11 @@ package generator
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // Tasks that are not over come before the others, each half from the newest on, whatever the size of a page.
@@ -23,15 +23,15 @@ func TestNewestTasksFirst(t *testing.T) {
 		live = append([]int64{id}, live...)
 	}
 	for _, c := range []struct {
-		f    Filter
+		f    view.Filter
 		want []int64
 	}{
-		{Filter{}, slices.Concat(live, over)},
-		{Filter{State: []string{"done"}}, over},
-		{Filter{Share: "Prod"}, slices.Concat(live, over)},
-		{Filter{User: "ann"}, []int64{live[2], over[1], over[4]}},
-		{Filter{User: "bob", State: []string{"ready", "done"}}, []int64{live[0], live[3], over[2]}},
-		{Filter{User: "eve"}, nil},
+		{view.Filter{}, slices.Concat(live, over)},
+		{view.Filter{State: []string{"done"}}, over},
+		{view.Filter{Share: "Prod"}, slices.Concat(live, over)},
+		{view.Filter{User: "ann"}, []int64{live[2], over[1], over[4]}},
+		{view.Filter{User: "bob", State: []string{"ready", "done"}}, []int64{live[0], live[3], over[2]}},
+		{view.Filter{User: "eve"}, nil},
 	} {
 		for limit := 1; limit <= 10; limit++ {
 			f := c.f
@@ -52,29 +52,7 @@ func TestNewestTasksFirst(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := w.Tasks(context.Background(), Filter{Newest: true, Share: "Prod/MX"}); err == nil {
+	if _, _, err := w.Tasks(context.Background(), view.Filter{Newest: true, Share: "Prod/MX"}); err == nil {
 		t.Error("a share that is misspelt has no tasks")
-	}
-}
-
-// A half of which not all was looked at is gone on with before the other one.
-func TestNewestGoesOnWhereItLooked(t *testing.T) {
-	at := func(id int64) *int64 { return &id }
-	for _, c := range []struct {
-		in   newestIDs
-		want string
-	}{
-		{newestIDs{Live: []int64{9, 8}, Over: []int64{7}}, "[9 8] 8"},
-		{newestIDs{Live: []int64{9, 8, 7}, Over: []int64{6}, LiveLooked: at(7)}, "[9 8] 8"},
-		{newestIDs{Live: []int64{9}, Over: []int64{6}, LiveLooked: at(8)}, "[9] 8"},
-		{newestIDs{Over: []int64{6}, LiveLooked: at(8)}, "[] 8"},
-		{newestIDs{Live: []int64{9}, Over: []int64{6, 5}}, "[9 6] -6"},
-		{newestIDs{Live: []int64{9}, OverLooked: at(3)}, "[9] -3"},
-		{newestIDs{Live: []int64{9, 8}}, "[9 8] 0"},
-	} {
-		ids, next := c.in.page(2)
-		if got := fmt.Sprint(ids, next); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.in, got, c.want)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 var smallSite = strings.Replace(siteYAML, "slots: 2000", "slots: 2000, cores: 8, walltime: 48h", 1)
@@ -21,13 +22,13 @@ func TestCannotRun(t *testing.T) {
 		if !strings.Contains(task.CannotRun, want) || task.State != "ready" {
 			t.Errorf("%+v, want %q", task, want)
 		}
-		for name, f := range map[string]Filter{"by id": {After: task.ID - 1, Limit: 1}, "newest": {Newest: true, After: task.ID + 1, Limit: 1}, "of the user": {Newest: true, User: written.User, After: task.ID + 1, Limit: 1}} {
+		for name, f := range map[string]view.Filter{"by id": {After: task.ID - 1, Limit: 1}, "newest": {Newest: true, After: task.ID + 1, Limit: 1}, "of the user": {Newest: true, User: written.User, After: task.ID + 1, Limit: 1}} {
 			list, _, err := w.Tasks(t.Context(), f)
 			if err != nil || len(list) != 1 || list[0].CannotRun != task.CannotRun || list[0].Spec != nil {
 				t.Errorf("%s: %+v, %v", name, list, err)
 			}
 		}
-		page, err := w.List(t.Context(), Listing{Limit: 1})
+		page, err := w.List(t.Context(), view.Listing{Limit: 1})
 		if err != nil || len(page.Tasks) != 1 || page.Tasks[0].CannotRun != task.CannotRun {
 			t.Errorf("%+v, %v", page, err)
 		}

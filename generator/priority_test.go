@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // priorities counts a task's live jobs by priority.
@@ -60,7 +61,7 @@ func TestPrioritiseRefuses(t *testing.T) {
 	if _, err := w.Prioritise(ctx, id, spec.MaxPriority+1); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), "priority: 1000000001 is not in") {
 		t.Error(err)
 	}
-	if _, err := w.Prioritise(ctx, 999, 1); !errors.Is(err, ErrNoTask) {
+	if _, err := w.Prioritise(ctx, 999, 1); !errors.Is(err, view.ErrNoTask) {
 		t.Error(err)
 	}
 	for _, state := range judge.States {

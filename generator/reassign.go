@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -206,7 +207,7 @@ func (t *movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, out *
 		out.Pieces = t.Pieces
 	}
 	_, err := tx.Exec(ctx, query["reassign"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(r.to),
-		"tagged_by": TaggedBy{Verdict: explicit}, "site_version": r.site})
+		"tagged_by": view.TaggedBy{Verdict: explicit}, "site_version": r.site})
 	if err != nil {
 		return err
 	}

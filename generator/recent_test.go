@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -35,23 +36,23 @@ func TestRecent(t *testing.T) {
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	for _, q := range []struct {
 		what string
-		r    Recent
+		r    view.Recent
 		want []int64
 	}{
-		{"all", Recent{}, []int64{c, b, a}},
-		{"two", Recent{Limit: 2}, []int64{c, b}},
-		{"of ann", Recent{User: "ann"}, []int64{b, a}},
-		{"of ann, one", Recent{User: "ann", Limit: 1}, []int64{b}},
-		{"of nobody", Recent{User: "zoe"}, nil},
-		{"by label", Recent{Label: "user"}, []int64{c, a}},
-		{"of ann by label", Recent{User: "ann", Label: "user"}, []int64{a}},
-		{"by name", Recent{Name: "b"}, []int64{b}},
-		{"by request", Recent{Request: "77"}, []int64{a}},
-		{"by id as request", Recent{Request: "2"}, []int64{b}},
-		{"by state", Recent{States: []string{"ready", "running"}}, []int64{c, b}},
-		{"changed since", Recent{Since: &past}, []int64{c, b, a}},
-		{"not over", Recent{Since: &future}, []int64{c, b}},
-		{"behind an id", Recent{After: b}, []int64{c}},
+		{"all", view.Recent{}, []int64{c, b, a}},
+		{"two", view.Recent{Limit: 2}, []int64{c, b}},
+		{"of ann", view.Recent{User: "ann"}, []int64{b, a}},
+		{"of ann, one", view.Recent{User: "ann", Limit: 1}, []int64{b}},
+		{"of nobody", view.Recent{User: "zoe"}, nil},
+		{"by label", view.Recent{Label: "user"}, []int64{c, a}},
+		{"of ann by label", view.Recent{User: "ann", Label: "user"}, []int64{a}},
+		{"by name", view.Recent{Name: "b"}, []int64{b}},
+		{"by request", view.Recent{Request: "77"}, []int64{a}},
+		{"by id as request", view.Recent{Request: "2"}, []int64{b}},
+		{"by state", view.Recent{States: []string{"ready", "running"}}, []int64{c, b}},
+		{"changed since", view.Recent{Since: &past}, []int64{c, b, a}},
+		{"not over", view.Recent{Since: &future}, []int64{c, b}},
+		{"behind an id", view.Recent{After: b}, []int64{c}},
 	} {
 		tasks, err := w.Recent(ctx, q.r)
 		if got := idsOf(tasks); err != nil || !slices.Equal(got, q.want) {
@@ -67,7 +68,7 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-func idsOf(tasks []Task) (ids []int64) {
+func idsOf(tasks []view.Task) (ids []int64) {
 	for _, t := range tasks {
 		ids = append(ids, t.ID)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -20,19 +21,19 @@ type Rejected struct {
 }
 
 // Reject keeps such a task: aborted from the start, with the reason, without jobs. Error: ErrInvalid.
-func (g *Generator) Reject(ctx context.Context, r Rejected) (Task, error) {
+func (g *Generator) Reject(ctx context.Context, r Rejected) (view.Task, error) {
 	switch {
 	case r.Name == "":
-		return Task{}, spec.Invalid("name", "is missing", "what people call the task")
+		return view.Task{}, spec.Invalid("name", "is missing", "what people call the task")
 	case r.User == "":
-		return Task{}, spec.Invalid("user", "is missing", "on whose behalf it runs")
+		return view.Task{}, spec.Invalid("user", "is missing", "on whose behalf it runs")
 	case len(r.Parameters) > maxParameters:
-		return Task{}, spec.Invalid("parameters", fmt.Sprintf("have %d bytes, more than %d", len(r.Parameters), maxParameters), "")
+		return view.Task{}, spec.Invalid("parameters", fmt.Sprintf("have %d bytes, more than %d", len(r.Parameters), maxParameters), "")
 	}
 	kept := spec.Spec{Name: r.Name, User: r.User}
 	s, err := json.Marshal(kept)
 	if err != nil {
-		return Task{}, fmt.Errorf("reject: %w", err)
+		return view.Task{}, fmt.Errorf("reject: %w", err)
 	}
 	args := pgx.StrictNamedArgs{"name": r.Name, "user": r.User, "reason": r.Reason, "spec": string(s),
 		"attributes": map[string]string{"name": r.Name, "user": r.User}, "parameters": textArg(string(r.Parameters))}
@@ -44,7 +45,7 @@ func (g *Generator) Reject(ctx context.Context, r Rejected) (Task, error) {
 		return recordSubmitted(ctx, tx, []newTask{{spec: kept}}, []int64{id})
 	})
 	if err != nil {
-		return Task{}, fmt.Errorf("reject: %w", err)
+		return view.Task{}, fmt.Errorf("reject: %w", err)
 	}
 	return g.tasks.Task(ctx, id)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
@@ -97,7 +98,7 @@ func lockScalable(ctx context.Context, tx pgx.Tx, id int64) (t scalable, err err
 	t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[scalable])
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return t, ErrNoTask
+		return t, view.ErrNoTask
 	case err != nil:
 		return t, err
 	case t.Split != "groups":

@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // training is case G3 of sharing.md §5: three replicas, each with a pool of 4 GPUs that five of its six jobs share.
@@ -332,7 +333,7 @@ func TestScaleRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c.s, err, c.want)
 		}
 	}
-	if _, err := w.Scale(ctx, 999, spec.Scaling{}); !errors.Is(err, ErrNoTask) {
+	if _, err := w.Scale(ctx, 999, spec.Scaling{}); !errors.Is(err, view.ErrNoTask) {
 		t.Error(err)
 	}
 	for i, state := range judge.States {

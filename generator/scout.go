@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -36,8 +37,8 @@ type scoutRun struct {
 
 // scoutedBy is what they come to; way is nil where jobs are not sized by events. As walltime is planned by CPU time, a scout that took
 // longer than its CPU time explains counts as if it had computed all the while.
-func scoutedBy(runs []scoutRun, way *spec.Split) Scouted {
-	s := Scouted{Finished: len(runs)}
+func scoutedBy(runs []scoutRun, way *spec.Split) view.Scouted {
+	s := view.Scouted{Finished: len(runs)}
 	if len(runs) == 0 {
 		return s
 	}
@@ -68,7 +69,7 @@ func percentile(runs []scoutRun, p float64, figure func(scoutRun) float64) float
 }
 
 // resized is the task by what its scouts measured. Where its jobs are not sized by events they are all as long as the scouts.
-func resized(s spec.Spec, m *Scouted) spec.Spec {
+func resized(s spec.Spec, m *view.Scouted) spec.Spec {
 	if m == nil || m.Finished == 0 {
 		return s
 	}
@@ -90,7 +91,7 @@ func resized(s spec.Spec, m *Scouted) spec.Spec {
 // sizedTask is a task with what it was resized by.
 type sizedTask struct {
 	Spec     *spec.Spec
-	Scouted  *Scouted
+	Scouted  *view.Scouted
 	ShapeID  int32
 	InLots   bool
 	Scouting bool

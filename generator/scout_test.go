@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/split"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // measured ends n running jobs as finished, with what they took; a job of one core of power 1 takes so many CPU seconds.
@@ -44,7 +45,7 @@ func TestScouts(t *testing.T) {
 	w.settled(t, task.ID)
 	steps(t, w.Sweep)
 	got := w.task(t, task.ID)
-	want := Scouted{Finished: 3, CPUPerEvent: 1, OutputPerEvent: 0.2, MemoryMB: 900, Walltime: 60, Longest: 60}
+	want := view.Scouted{Finished: 3, CPUPerEvent: 1, OutputPerEvent: 0.2, MemoryMB: 900, Walltime: 60, Longest: 60}
 	if got.State != "running" || got.Scouted == nil || *got.Scouted != want || got.Jobs.Total != 3+3 {
 		t.Fatalf("%+v, scouted %+v", got, got.Scouted)
 	}

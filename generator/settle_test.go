@@ -13,9 +13,10 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
-func (w *world) settled(t tb, id int64) Task {
+func (w *world) settled(t tb, id int64) view.Task {
 	t.Helper()
 	steps(t, w.Settle)
 	w.recount(t)

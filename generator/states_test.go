@@ -13,6 +13,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // otherVerbs are those that the table of the code has not.
@@ -297,7 +298,7 @@ func (l *lives) end(t *testing.T) {
 
 // Jobs are counted under the names of their six states and as a total, the same ones everywhere.
 func TestJobCountsHaveTheNamesOfStates(t *testing.T) {
-	b, err := json.Marshal(JobCounts{})
+	b, err := json.Marshal(view.JobCounts{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -32,10 +33,10 @@ const (
 
 // Submit checks and tags a task and stores it: published at once, or submitting when its inputs are streamed.
 // Errors: ErrInvalid, ErrNoSite, ErrUntagged, ErrKeyReused, ErrSiteChanged.
-func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (Task, error) {
+func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (view.Task, error) {
 	hash, err := req.check()
 	if err != nil {
-		return Task{}, err
+		return view.Task{}, err
 	}
 	if id, err := g.byKey(ctx, req.IdempotencyKey, hash); err != nil || id != 0 {
 		return g.found(ctx, id, err)
@@ -47,7 +48,7 @@ func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (Task, error)
 			continue
 		}
 		if err != nil {
-			return Task{}, fmt.Errorf("submit: %w", err)
+			return view.Task{}, fmt.Errorf("submit: %w", err)
 		}
 		g.metrics.submitted.Inc()
 		g.hint()
@@ -104,12 +105,12 @@ func (g *Generator) byKey(ctx context.Context, key string, hash []byte) (int64, 
 }
 
 // found answers a repeat.
-func (g *Generator) found(ctx context.Context, id int64, err error) (Task, error) {
+func (g *Generator) found(ctx context.Context, id int64, err error) (view.Task, error) {
 	if err == nil {
 		err = pg.Secure(ctx, g.cfg.Pool)
 	}
 	if err != nil {
-		return Task{}, fmt.Errorf("submit: %w", err)
+		return view.Task{}, fmt.Errorf("submit: %w", err)
 	}
 	return g.tasks.Task(ctx, id)
 }
@@ -192,10 +193,10 @@ func textArg(s string) *string {
 
 // Commit publishes a task whose inputs were streamed; a repeat changes nothing. Errors: ErrNoTask, ErrState,
 // ErrInvalid when it has no inputs or makes too many jobs.
-func (g *Generator) Commit(ctx context.Context, id int64) (Task, error) {
+func (g *Generator) Commit(ctx context.Context, id int64) (view.Task, error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
-		return Task{}, fmt.Errorf("commit: site: %w", err)
+		return view.Task{}, fmt.Errorf("commit: site: %w", err)
 	}
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		t, err := lockTask(ctx, tx, id)
@@ -231,7 +232,7 @@ func (g *Generator) Commit(ctx context.Context, id int64) (Task, error) {
 		return record(ctx, tx, "commit", id, t.State, state)
 	})
 	if err != nil {
-		return Task{}, fmt.Errorf("commit: %w", err)
+		return view.Task{}, fmt.Errorf("commit: %w", err)
 	}
 	g.hint()
 	return g.tasks.Task(ctx, id)

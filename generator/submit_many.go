@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/throttle"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -19,7 +20,7 @@ const MostSubmitted = 1000
 
 // Submitted is what became of one task of many: it is there, or Err says why not.
 type Submitted struct {
-	Task Task
+	Task view.Task
 	Err  error // one of those of Submit
 }
 
@@ -151,7 +152,7 @@ func (g *Generator) read(ctx context.Context, out []Submitted, ids []int64) erro
 	if err != nil {
 		return err
 	}
-	byID := make(map[int64]Task, len(tasks))
+	byID := make(map[int64]view.Task, len(tasks))
 	for _, t := range tasks {
 		byID[t.ID] = t
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 func TestSubmit(t *testing.T) {
@@ -163,26 +164,26 @@ func TestTasksList(t *testing.T) {
 		}))
 	}
 	for _, c := range []struct {
-		f    Filter
+		f    view.Filter
 		want int
 	}{
-		{Filter{}, 5}, {Filter{User: "bob"}, 3}, {Filter{Share: "Prod"}, 2}, {Filter{Share: "Prod/MC"}, 2}, {Filter{Share: "Wide"}, 0},
-		{Filter{Label: "test"}, 3}, {Filter{State: []string{"done", "ready"}}, 5}, {Filter{State: []string{"done"}}, 0}, {Filter{Limit: 4}, 4},
+		{view.Filter{}, 5}, {view.Filter{User: "bob"}, 3}, {view.Filter{Share: "Prod"}, 2}, {view.Filter{Share: "Prod/MC"}, 2}, {view.Filter{Share: "Wide"}, 0},
+		{view.Filter{Label: "test"}, 3}, {view.Filter{State: []string{"done", "ready"}}, 5}, {view.Filter{State: []string{"done"}}, 0}, {view.Filter{Limit: 4}, 4},
 	} {
 		tasks, _, err := w.Tasks(context.Background(), c.f)
 		if err != nil || len(tasks) != c.want {
 			t.Errorf("%+v: %d tasks, %v", c.f, len(tasks), err)
 		}
 	}
-	if _, _, err := w.Tasks(context.Background(), Filter{Share: "Prod/MX"}); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), `no share "Prod/MX"`) {
+	if _, _, err := w.Tasks(context.Background(), view.Filter{Share: "Prod/MX"}); !errors.Is(err, spec.ErrInvalid) || !strings.Contains(err.Error(), `no share "Prod/MX"`) {
 		t.Errorf("tasks of a share that is misspelt: %v", err)
 	}
-	tasks, next, _ := w.Tasks(context.Background(), Filter{Limit: 3})
-	rest, end, _ := w.Tasks(context.Background(), Filter{Limit: 3, After: next})
+	tasks, next, _ := w.Tasks(context.Background(), view.Filter{Limit: 3})
+	rest, end, _ := w.Tasks(context.Background(), view.Filter{Limit: 3, After: next})
 	if len(tasks) != 3 || len(rest) != 2 || end != 0 || rest[0].ID <= tasks[2].ID {
 		t.Errorf("pages of %d and %d, next %d and %d", len(tasks), len(rest), next, end)
 	}
-	if _, err := w.Task(context.Background(), 1<<40); !errors.Is(err, ErrNoTask) {
+	if _, err := w.Task(context.Background(), 1<<40); !errors.Is(err, view.ErrNoTask) {
 		t.Errorf("unknown task: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
@@ -25,7 +26,7 @@ type tagged struct {
 	Share      shares.ShareID // of the jobs; 0 = none yet
 	Own        shares.ShareID // that the task asked for, when its jobs go elsewhere; else 0
 	Attributes tagging.Attributes
-	By         TaggedBy
+	By         view.TaggedBy
 	Version    int64
 }
 
@@ -56,7 +57,7 @@ func tagTask(st *site.Site, s *spec.Spec) (tagged, error) {
 	if err != nil {
 		return tagged{}, err
 	}
-	t := tagged{State: "ready", Share: own, Attributes: a, By: TaggedBy{Verdict: explicit}, Version: st.Number}
+	t := tagged{State: "ready", Share: own, Attributes: a, By: view.TaggedBy{Verdict: explicit}, Version: st.Number}
 	if path, ok := st.Tags.TagJob(a); ok && path != s.Share {
 		if t.Share, err = leafByPath(st, path); err != nil {
 			return tagged{}, err
@@ -73,7 +74,7 @@ func tagAgain(st *site.Site, a tagging.Attributes) tagged {
 	if st.Tags != nil {
 		r = st.Tags.Tag(a)
 	}
-	t.By = TaggedBy{Verdict: string(r.Verdict), Later: r.Later}
+	t.By = view.TaggedBy{Verdict: string(r.Verdict), Later: r.Later}
 	if r.Rule >= 0 {
 		t.By.Rule = &r.Rule
 	}

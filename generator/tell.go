@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/throttle"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -187,7 +188,7 @@ func (s *said) inOrder(ids []int64) []toldTask {
 			out[i] = *to
 			continue
 		}
-		out[i] = toldTask{Change: Change{Task: id, Verb: s.verb}, refused: ErrNoTask}
+		out[i] = toldTask{Change: Change{Task: id, Verb: s.verb}, refused: view.ErrNoTask}
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // limited gives the site of tests limits.
@@ -20,7 +21,7 @@ func (w *world) throttled(t tb) {
 	steps(t, w.Throttle)
 }
 
-func (w *world) states(t tb, tasks ...Task) string {
+func (w *world) states(t tb, tasks ...view.Task) string {
 	t.Helper()
 	var all []string
 	for _, one := range tasks {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -170,7 +171,7 @@ func lockTask(ctx context.Context, tx pgx.Tx, id int64) (lockedTask, error) {
 		return lockedTask{}, err
 	}
 	if len(tasks) == 0 {
-		return lockedTask{}, ErrNoTask
+		return lockedTask{}, view.ErrNoTask
 	}
 	return tasks[0], nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // busySite is a daemon's steps and pilots that claim one job after the other, on a durable server.
@@ -54,7 +55,7 @@ func BenchmarkVerbsOnAMillion(b *testing.B) {
 	b.ReportMetric(base, "alone-claims/s")
 	task := s.submit(b, managed(func(t *spec.Spec) { t.Share, t.Count = "s2", jobs })).ID
 	ctx := context.Background()
-	phase := func(name string, do func() error, over func(Task) bool) {
+	phase := func(name string, do func() error, over func(view.Task) bool) {
 		began := time.Now()
 		var worst time.Duration
 		rate := s.rate(func() {
@@ -76,12 +77,12 @@ func BenchmarkVerbsOnAMillion(b *testing.B) {
 		b.ReportMetric(float64(jobs)/took.Seconds(), name+"-jobs/s")
 		b.Logf("%s: %.0f claims/s beside it (%.2f of %.0f before and %.0f after), %.1f s, the call itself %s", name, rate, ratio, before, base, took.Seconds(), worst)
 	}
-	phase("generate", nil, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Leased+t.Jobs.Finished == jobs })
+	phase("generate", nil, func(t view.Task) bool { return t.Jobs.Ready+t.Jobs.Leased+t.Jobs.Finished == jobs })
 	rest()
 	base = alone()
-	phase("pause", func() error { _, err := s.Say(ctx, VerbPause, task, nil); return err }, func(t Task) bool { return t.Jobs.Ready+t.Jobs.Leased == 0 })
-	phase("resume", func() error { _, err := s.Say(ctx, VerbResume, task, nil); return err }, func(t Task) bool { return t.Jobs.Waiting == 0 })
-	phase("kill", func() error { _, err := s.Say(ctx, VerbKill, task, nil); return err }, func(t Task) bool { return t.State == "aborted" })
+	phase("pause", func() error { _, err := s.Say(ctx, VerbPause, task, nil); return err }, func(t view.Task) bool { return t.Jobs.Ready+t.Jobs.Leased == 0 })
+	phase("resume", func() error { _, err := s.Say(ctx, VerbResume, task, nil); return err }, func(t view.Task) bool { return t.Jobs.Waiting == 0 })
+	phase("kill", func() error { _, err := s.Say(ctx, VerbKill, task, nil); return err }, func(t view.Task) bool { return t.State == "aborted" })
 	b.ReportMetric(0, "ns/op")
 }
 

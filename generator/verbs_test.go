@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 var allVerbs = []Verb{VerbKill, VerbPause, VerbResume, VerbRetry, VerbFinish, VerbAvalanche}
@@ -207,7 +208,7 @@ func TestVerbsOfManyJobs(t *testing.T) {
 	f := &fleet{db: w}
 	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = all }))
 	w.all(t)
-	check := func(verb Verb, state string, counts JobCounts) {
+	check := func(verb Verb, state string, counts view.JobCounts) {
 		t.Helper()
 		c, err := w.say1(verb, task.ID)
 		if err != nil || c.Ready != all {
@@ -220,10 +221,10 @@ func TestVerbsOfManyJobs(t *testing.T) {
 			t.Errorf("%s: %+v", verb, got)
 		}
 	}
-	check(VerbPause, "paused", JobCounts{Total: all, Waiting: all})
-	check(VerbResume, "ready", JobCounts{Total: all, Ready: all})
-	check(VerbPause, "paused", JobCounts{Total: all, Waiting: all})
-	check(VerbKill, "aborted", JobCounts{Total: all, Cancelled: all})
+	check(VerbPause, "paused", view.JobCounts{Total: all, Waiting: all})
+	check(VerbResume, "ready", view.JobCounts{Total: all, Ready: all})
+	check(VerbPause, "paused", view.JobCounts{Total: all, Waiting: all})
+	check(VerbKill, "aborted", view.JobCounts{Total: all, Cancelled: all})
 	if c, err := w.Say(context.Background(), VerbRetry, task.ID, nil); err != nil || c.Again != all {
 		t.Fatalf("retry: %+v, %v", c, err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site/file"
 )
@@ -93,8 +93,8 @@ func (s *stub) Late(_ context.Context, of dispatcher.HeldJob, r dispatcher.Resul
 
 func (s *stub) KeepLog(context.Context, string, string) error { return s.fault() }
 
-func (s *stub) Task(context.Context, int64) (generator.Task, error) {
-	return generator.Task{Name: "sim", User: "alice", Tagging: generator.Tagging{Attributes: map[string]string{"label": "managed"}}}, nil
+func (s *stub) Task(context.Context, int64) (view.Task, error) {
+	return view.Task{Name: "sim", User: "alice", Tagging: view.Tagging{Attributes: map[string]string{"label": "managed"}}}, nil
 }
 
 // newStub has one job, leased and running.

@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/ownca"
@@ -267,8 +268,8 @@ func TestPilotsLookIntoNothing(t *testing.T) {
 		return strings.TrimSpace(string(body))
 	}
 	free := map[string]bool{"/job/get_status": true}
-	s := newServer(Config{Jobs: (*dispatcher.Dispatcher)(nil), Known: (*generator.Reader)(nil), Steering: (*generator.Generator)(nil), Site: (*site.Store)(nil),
-		Work: (*generator.Reader)(nil), Workers: (*harvester.Store)(nil)})
+	s := newServer(Config{Jobs: (*dispatcher.Dispatcher)(nil), Known: (*view.Reader)(nil), Steering: (*generator.Generator)(nil), Site: (*site.Store)(nil),
+		Work: (*view.Reader)(nil), Workers: (*harvester.Store)(nil)})
 	n := 0
 	for _, e := range s.calls() {
 		if e.Method == http.MethodPost {

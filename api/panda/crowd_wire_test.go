@@ -9,10 +9,11 @@ import (
 
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // submitAs makes a task of n jobs out of parts of a specification and waits until all of them are ready.
-func (w *world) submitAs(n int64, s spec.Spec) generator.Task {
+func (w *world) submitAs(n int64, s spec.Spec) view.Task {
 	w.t.Helper()
 	s.Count, s.MaxAttempts, s.Command, s.Name, s.Share = n, 1, []string{"true"}, "crowd", "Prod"
 	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: s})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // jobAttributes are the columns of PanDA's table of jobs, all that its programs may look for in a description.
@@ -47,9 +47,9 @@ func (s jobs) describe(ctx context.Context, ids []int64) (map[int64]description,
 	if err != nil {
 		return nil, err
 	}
-	of := map[int64]generator.Task{}
+	of := map[int64]view.Task{}
 	for _, row := range rows {
-		of[row.Task] = generator.Task{}
+		of[row.Task] = view.Task{}
 	}
 	for page := range slices.Chunk(slices.Sorted(maps.Keys(of)), tasksPerPage) {
 		tasks, err := s.Known.TasksByID(ctx, page)
@@ -68,7 +68,7 @@ func (s jobs) describe(ctx context.Context, ids []int64) (map[int64]description,
 	return all, nil
 }
 
-func descriptionOf(row dispatcher.JobRow, t generator.Task) description {
+func descriptionOf(row dispatcher.JobRow, t view.Task) description {
 	d := make(description, len(jobAttributes)+8)
 	for _, name := range jobAttributes {
 		d[name] = nil
@@ -103,7 +103,7 @@ func descriptionOf(row dispatcher.JobRow, t generator.Task) description {
 }
 
 // ofTask is what all jobs of a task have.
-func (d description) ofTask(t generator.Task) {
+func (d description) ofTask(t view.Task) {
 	d["taskName"], d["prodUserName"], d["prodUserID"] = orNull(t.Name), orNull(t.User), orNull(t.User)
 	for name, attribute := range map[string]string{"VO": "vo", "prodSourceLabel": "label", "processingType": "processing_type",
 		"workingGroup": "working_group", "transformation": "transformation", "resource_type": "resource_type"} {

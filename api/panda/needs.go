@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // Dispatcher leases jobs and knows how things stand; *dispatcher.Dispatcher is one.
@@ -20,12 +20,12 @@ type Dispatcher interface {
 	KeepLog(ctx context.Context, key, log string) error
 }
 
-// Tasks knows what jobs belong to; *generator.Reader is one.
+// Tasks knows what jobs belong to; *view.Reader is one.
 type Tasks interface {
-	Task(ctx context.Context, id int64) (generator.Task, error)
+	Task(ctx context.Context, id int64) (view.Task, error)
 }
 
 var (
 	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
-	_ Tasks      = (*generator.Reader)(nil)
+	_ Tasks      = (*view.Reader)(nil)
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
@@ -35,10 +36,10 @@ func forOperators(ctx context.Context, call string) error {
 type ownTasks struct{ Known }
 
 // Task is that of the generator, if the caller may see it.
-func (o ownTasks) Task(ctx context.Context, id int64) (generator.Task, error) {
+func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	t, err := o.Known.Task(ctx, id)
 	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
-		return generator.Task{}, notOf(ctx, "task", id)
+		return view.Task{}, notOf(ctx, "task", id)
 	}
 	return t, err
 }
@@ -48,23 +49,23 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 	if onlyUser(ctx) == "" {
 		return nil
 	}
-	if _, err := o.Task(ctx, id); !errors.Is(err, generator.ErrNoTask) {
+	if _, err := o.Task(ctx, id); !errors.Is(err, view.ErrNoTask) {
 		return err
 	}
 	return nil
 }
 
 // TasksByID finds those that the caller may see.
-func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]generator.Task, error) {
+func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]view.Task, error) {
 	tasks, err := o.Known.TasksByID(ctx, ids)
 	if user := onlyUser(ctx); user != "" {
-		tasks = slices.DeleteFunc(tasks, func(t generator.Task) bool { return t.User != user })
+		tasks = slices.DeleteFunc(tasks, func(t view.Task) bool { return t.User != user })
 	}
 	return tasks, err
 }
 
 // Recent lists those that the caller may see.
-func (o ownTasks) Recent(ctx context.Context, r generator.Recent) ([]generator.Task, error) {
+func (o ownTasks) Recent(ctx context.Context, r view.Recent) ([]view.Task, error) {
 	if user := onlyUser(ctx); user != "" {
 		r.User = user
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/sandbox"
 	"github.com/divvyhq/divvy/internal/site"
@@ -105,7 +105,7 @@ func (w *world) noted(who string) string {
 }
 
 // twoUsers are alice's task, and bob as a caller who stands for himself.
-func twoUsers(t *testing.T) (w *world, task generator.Task, jobs []int64, bob caller) {
+func twoUsers(t *testing.T) (w *world, task view.Task, jobs []int64, bob caller) {
 	w = newWorld(t)
 	task = w.submit(3, 2, "echo", "a-secret-of-alice")
 	w.until("there are jobs", func() bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/golden"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/site"
@@ -19,7 +20,7 @@ import (
 
 // docs/panda-calls.csv is what is served.
 func TestPageNamesTheCalls(t *testing.T) {
-	d, g, k := (*dispatcher.Dispatcher)(nil), (*generator.Generator)(nil), (*generator.Reader)(nil)
+	d, g, k := (*dispatcher.Dispatcher)(nil), (*generator.Generator)(nil), (*view.Reader)(nil)
 	routes := chi.NewMux()
 	Routes(routes, Config{Dispatcher: d, Tasks: k, Jobs: d, Work: k, Known: k, Steering: g, Workers: (*harvester.Store)(nil), Site: (*site.Store)(nil)})
 	served := map[string]bool{}

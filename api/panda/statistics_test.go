@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 func TestStatistics(t *testing.T) {
@@ -48,7 +49,7 @@ func TestStatistics(t *testing.T) {
 	})
 	w.until("the task counts them too", func() bool {
 		work, err := w.known.Work(context.Background())
-		want := []generator.Work{{Share: "Prod", Label: "managed", ProcessingType: "simul", Ready: 3, Leased: 1, Ended: 2}, {Share: "User", Label: "user", Ready: 2}}
+		want := []view.Work{{Share: "Prod", Label: "managed", ProcessingType: "simul", Ready: 3, Leased: 1, Ended: 2}, {Share: "User", Label: "user", Ready: 2}}
 		return err == nil && cmp.Equal(want, work)
 	})
 	c.check([]answered{

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -26,18 +27,18 @@ const (
 	taskState   = 4 // it is in no state for that
 )
 
-// Known reads the tasks that scripts ask for; *generator.Reader is one.
+// Known reads the tasks that scripts ask for; *view.Reader is one.
 type Known interface {
 	Tasks
-	TasksByID(ctx context.Context, ids []int64) ([]generator.Task, error)
-	Recent(context.Context, generator.Recent) ([]generator.Task, error)
+	TasksByID(ctx context.Context, ids []int64) ([]view.Task, error)
+	Recent(context.Context, view.Recent) ([]view.Task, error)
 }
 
 // Steering takes tasks and changes them; *generator.Generator is one.
 type Steering interface {
-	Submit(context.Context, generator.SubmitRequest) (generator.Task, error)
+	Submit(context.Context, generator.SubmitRequest) (view.Task, error)
 	// Reject keeps a task that cannot be, with what is wrong with it.
-	Reject(context.Context, generator.Rejected) (generator.Task, error)
+	Reject(context.Context, generator.Rejected) (view.Task, error)
 	// Say says a verb to a task, a retry perhaps with changes.
 	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
@@ -50,7 +51,7 @@ type Site interface {
 }
 
 var (
-	_ Known    = (*generator.Reader)(nil)
+	_ Known    = (*view.Reader)(nil)
 	_ Steering = (*generator.Generator)(nil)
 	_ Site     = (*site.Store)(nil)
 )
@@ -109,7 +110,7 @@ func (s tasks) noTask(call string, err error) wire.Envelope {
 	case errors.As(err, &faults):
 	case errors.As(err, new(wire.Forbidden)):
 		code = taskForeign
-	case errors.Is(err, generator.ErrNoTask):
+	case errors.Is(err, view.ErrNoTask):
 		return wire.Envelope{Message: "Task not found", Data: taskUnknown}
 	case errors.Is(err, generator.ErrState):
 		code = taskState
@@ -216,12 +217,12 @@ func (s tasks) changePriority(r *http.Request, a wire.Args) wire.Envelope {
 
 // taskStatus is the state of a task, by PanDA's name.
 func (s tasks) taskStatus(r *http.Request, a wire.Args) wire.Envelope {
-	return s.ofTask(r, a, "get_status", func(t generator.Task) wire.Envelope { return wire.Good(factsOf(t)["status"]) })
+	return s.ofTask(r, a, "get_status", func(t view.Task) wire.Envelope { return wire.Good(factsOf(t)["status"]) })
 }
 
 // taskParameters are those that the task was submitted with.
 func (s tasks) taskParameters(r *http.Request, a wire.Args) wire.Envelope {
-	return s.ofTask(r, a, "get_task_parameters", func(t generator.Task) wire.Envelope {
+	return s.ofTask(r, a, "get_task_parameters", func(t view.Task) wire.Envelope {
 		kept := keptOf(t)
 		if kept.Parameters == nil {
 			return wire.Bad("task %d was not submitted by PanDA's calls: it has no task parameters", t.ID)
@@ -231,7 +232,7 @@ func (s tasks) taskParameters(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // keptOf is what was kept of a submission; empty for a task that came in another way.
-func keptOf(t generator.Task) (kept submitted) {
+func keptOf(t view.Task) (kept submitted) {
 	if json.Unmarshal(t.Parameters, &kept) != nil || kept.Parameters == nil {
 		return submitted{}
 	}
@@ -239,4 +240,4 @@ func keptOf(t generator.Task) (kept submitted) {
 }
 
 // IgnoredOf lists the task parameters of a submission by PanDA's calls that change nothing here.
-func IgnoredOf(t generator.Task) []taskspec.Ignored { return keptOf(t).Ignored }
+func IgnoredOf(t view.Task) []taskspec.Ignored { return keptOf(t).Ignored }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // pandaStates are the states of tasks that PanDA calls otherwise. The whole table, both ways; PanDA's states in the last
@@ -64,7 +64,7 @@ func superState(state string) string {
 type facts map[string]any
 
 // factsOf knows of a task without an end that it changed just now: PanDA's programs ask for tasks by their last change.
-func factsOf(t generator.Task) facts {
+func factsOf(t view.Task) facts {
 	kept := keptOf(t)
 	given, _ := wire.ParseJSON(kept.Parameters) // read before, and digits count; none where there are none
 	changed := time.Now()
@@ -110,7 +110,7 @@ func orNull(s string) any {
 }
 
 // sumUp lists the jobs of a task by state, at most a second old, as finished*10,running*2.
-func sumUp(n generator.JobCounts) string {
+func sumUp(n view.JobCounts) string {
 	var words []string
 	for _, p := range []struct {
 		state string
@@ -124,7 +124,7 @@ func sumUp(n generator.JobCounts) string {
 }
 
 // progress tells how much of the task's input is done: of its files, or of its pieces where it has none.
-func (f facts) progress(t generator.Task) {
+func (f facts) progress(t view.Task) {
 	total, done, failed := t.Pieces, t.Jobs.Finished, t.Jobs.Failed
 	if t.Inputs > 0 && t.Spec != nil {
 		perJob := max(t.Spec.PerJob, 1)
@@ -137,7 +137,7 @@ func (f facts) progress(t generator.Task) {
 }
 
 // detailed adds what the task was asked for as.
-func (f facts) detailed(t generator.Task) facts {
+func (f facts) detailed(t view.Task) facts {
 	f["taskParams"], f["jobParamsTemplate"], f["ignoredParams"] = map[string]any{}, "", []taskspec.Ignored{}
 	if kept := keptOf(t); kept.Parameters != nil {
 		f["taskParams"], f["ignoredParams"] = kept.Parameters, append([]taskspec.Ignored{}, kept.Ignored...)
@@ -150,7 +150,7 @@ func (f facts) detailed(t generator.Task) facts {
 
 // taskDetails shows a task. Its parameters are there where they are asked for, and its jobs by state.
 func (s tasks) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
-	return s.ofTask(r, a, "get_details", func(t generator.Task) wire.Envelope {
+	return s.ofTask(r, a, "get_details", func(t view.Task) wire.Envelope {
 		f := factsOf(t)
 		if a.Boolean("include_status") {
 			f["jobs"] = map[string]int64{"total": t.Jobs.Total, "defined": t.Jobs.Waiting, "activated": t.Jobs.Ready,
@@ -165,12 +165,12 @@ func (s tasks) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
 
 // taskInfo shows a task with all that is known of it.
 func (s tasks) taskInfo(r *http.Request, a wire.Args) wire.Envelope {
-	return s.ofTask(r, a, "get_detailed_info", func(t generator.Task) wire.Envelope { return wire.Good(factsOf(t).detailed(t)) })
+	return s.ofTask(r, a, "get_detailed_info", func(t view.Task) wire.Envelope { return wire.Good(factsOf(t).detailed(t)) })
 }
 
 // parentInfo shows the task that a task was submitted under.
 func (s tasks) parentInfo(r *http.Request, a wire.Args) wire.Envelope {
-	e := s.ofTask(r, a, "get_parent_detailed_info", func(t generator.Task) wire.Envelope {
+	e := s.ofTask(r, a, "get_parent_detailed_info", func(t view.Task) wire.Envelope {
 		parent := keptOf(t).Parent
 		if parent == 0 {
 			return wire.Bad("No parent task found")
@@ -188,7 +188,7 @@ func (s tasks) parentInfo(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // ofTask answers about one task.
-func (s tasks) ofTask(r *http.Request, a wire.Args, call string, tell func(generator.Task) wire.Envelope) wire.Envelope {
+func (s tasks) ofTask(r *http.Request, a wire.Args, call string, tell func(view.Task) wire.Envelope) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	t, err := s.Known.Task(ctx, a.Integer("task_id"))

@@ -8,7 +8,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // noData is what PanDA says of a task without datasets of the kinds that are asked for.
@@ -42,7 +42,7 @@ func (s tasks) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 	if kinds := a.List("dataset_types"); kinds != nil && !slices.Contains(kinds, any(inputKind)) {
 		return wire.Bad(noData)
 	}
-	return s.ofTask(r, a, "get_datasets_and_files", func(t generator.Task) wire.Envelope {
+	return s.ofTask(r, a, "get_datasets_and_files", func(t view.Task) wire.Envelope {
 		var d dataset
 		d.Dataset.Name, d.Dataset.ID, d.Files = t.Name, t.ID, []inputFile{}
 		if a.Boolean("dataset_only") && t.Inputs > 0 {
@@ -65,7 +65,7 @@ func (s tasks) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 }
 
 // fill lists the names that the task was submitted with, and those of its jobs.
-func (d *dataset) fill(t generator.Task, jobs []dispatcher.JobRow) {
+func (d *dataset) fill(t view.Task, jobs []dispatcher.JobRow) {
 	at := map[string]int{}
 	note := func(name, status string) {
 		i, there := at[name]

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/divvyhq/divvy/api/panda/wire"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // usualLabel is the prodSourceLabel of tasks that are meant where none is said.
@@ -30,7 +30,7 @@ func (s tasks) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
 	if user == "" {
 		user = owner(r)
 	}
-	chosen := generator.Recent{User: user, Label: cmp.Or(a.Text("prod_source_label"), usualLabel), Since: since, After: a.Integer("min_task_id"), Limit: mostTasks}
+	chosen := view.Recent{User: user, Label: cmp.Or(a.Text("prod_source_label"), usualLabel), Since: since, After: a.Integer("min_task_id"), Limit: mostTasks}
 	return wire.Answer(s.below(), r, "get_tasks_modified_since", func(ctx context.Context) (map[string]facts, error) {
 		tasks, err := s.Known.Recent(ctx, chosen)
 		found := map[string]facts{}
@@ -74,7 +74,7 @@ type taskFilter map[string]*regexp.Regexp
 // detailedSince lists tasks with all that is known of them. Who asks for ids, requests or a user gets them whoever they
 // belong to, else the caller's are meant.
 func (s tasks) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
-	chosen := generator.Recent{User: owner(r), Limit: usualTasks}
+	chosen := view.Recent{User: owner(r), Limit: usualTasks}
 	if n, said := a["n_tasks"].(int64); said {
 		chosen.Limit = int(max(1, min(n, mostTasks)))
 	}
@@ -88,7 +88,7 @@ func (s tasks) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
 		return wire.Bad("%s", err)
 	}
 	return wire.Answer(s.below(), r, "get_tasks_detailed_info_since", func(ctx context.Context) ([]facts, error) {
-		var tasks []generator.Task
+		var tasks []view.Task
 		var err error
 		if ids == nil || chosen.Request != "" {
 			tasks, err = s.Known.Recent(ctx, chosen)
@@ -108,7 +108,7 @@ func (s tasks) detailedSince(r *http.Request, a wire.Args) wire.Envelope {
 
 // readFilter reads filters, a JSON object in a text, and lets the database choose by what it has. ids are not nil where
 // tasks are named by id, or by a request that may be one: a task without a request has its id, however long ago it was.
-func readFilter(text string, chosen *generator.Recent) (filter taskFilter, ids []int64, err error) {
+func readFilter(text string, chosen *view.Recent) (filter taskFilter, ids []int64, err error) {
 	if text == "" {
 		return nil, nil, nil
 	}
@@ -143,7 +143,7 @@ func readFilter(text string, chosen *generator.Recent) (filter taskFilter, ids [
 }
 
 // narrow lets the database choose by a value.
-func (f taskFilter) narrow(name, value string, plain bool, chosen *generator.Recent) {
+func (f taskFilter) narrow(name, value string, plain bool, chosen *view.Recent) {
 	switch name {
 	case "jediTaskID", "reqID", "userName":
 		chosen.User = ""
@@ -164,7 +164,7 @@ func (f taskFilter) narrow(name, value string, plain bool, chosen *generator.Rec
 }
 
 // narrowStates lets the database choose by the states that status and superStatus may mean.
-func (f taskFilter) narrowStates(chosen *generator.Recent) {
+func (f taskFilter) narrowStates(chosen *view.Recent) {
 	status, super := f["status"], f["superStatus"]
 	if status == nil && super == nil {
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // Reasons of calls that have nothing to act on here.
@@ -74,7 +75,7 @@ func (s tasks) alreadySo() []wire.Endpoint {
 }
 
 func (s tasks) nothingToDo(r *http.Request, a wire.Args, call, words string) wire.Envelope {
-	return s.ofTask(r, a, call, func(t generator.Task) wire.Envelope {
+	return s.ofTask(r, a, call, func(t view.Task) wire.Envelope {
 		return wire.Envelope{Success: true, Message: fmt.Sprintf("task %d is as it was: %s", t.ID, words), Data: taskOK}
 	})
 }

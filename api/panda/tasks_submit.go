@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // submitted is what is kept of a submission beside the Spec that was made of it.
@@ -59,13 +60,13 @@ func cannotBe(err error) bool {
 }
 
 // makeTask stores a task.
-func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (generator.Task, []taskspec.Ignored, error) {
+func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (view.Task, []taskspec.Ignored, error) {
 	st, err := s.Site.Load(ctx)
 	if err == nil && st.Number == 0 {
 		err = generator.ErrNoSite
 	}
 	if err != nil {
-		return generator.Task{}, nil, err
+		return view.Task{}, nil, err
 	}
 	asked, c := given, wire.CallerOf(ctx)
 	if who := c.Known(); who != "" && (c.User != "" || wire.Absent(given["userName"])) {
@@ -78,7 +79,7 @@ func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key 
 	}
 	task, ignored, err := taskspec.Translate(asked, st)
 	if err != nil {
-		return generator.Task{}, nil, paramFaults{err}
+		return view.Task{}, nil, paramFaults{err}
 	}
 	if named, _ := wire.ToText(given["userName"]); c.User != "" && !wire.Absent(given["userName"]) && named != c.User {
 		ignored = append(ignored, taskspec.Ignored{Parameter: "userName", Reason: "the credential stands for " + c.User + ", whose the task is"})
@@ -88,7 +89,7 @@ func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key 
 	}
 	kept, err := keep(given, submitted{Ignored: ignored, Parent: parent})
 	if err != nil {
-		return generator.Task{}, nil, err
+		return view.Task{}, nil, err
 	}
 	t, err := s.Steering.Submit(ctx, generator.SubmitRequest{Spec: task, Parameters: kept, IdempotencyKey: key})
 	return t, ignored, err

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/api/panda/taskspec"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/site"
 )
 
@@ -297,7 +297,7 @@ func TestScoutsAndRetryWith(t *testing.T) {
 	w := steered(t)
 	params := evgen(map[string]any{"useScout": true, "nEvents": 3000, "nEventsPerJob": 100})
 	task := int64(w.task(t, "submit", map[string]any{"task_parameters": params})["data"].(float64))
-	jobs := func() generator.JobCounts {
+	jobs := func() view.JobCounts {
 		got, err := w.known.Task(context.Background(), task)
 		if err != nil {
 			t.Fatal(err)

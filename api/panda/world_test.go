@@ -19,6 +19,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -38,7 +39,7 @@ type world struct {
 	db         *pgxpool.Pool
 	dispatcher *dispatchertest.Dispatcher
 	generator  *generator.Generator
-	known      *generator.Reader
+	known      *view.Reader
 	url        string
 }
 
@@ -52,12 +53,12 @@ func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 	worlds <- struct{}{}
 	t.Cleanup(func() { <-worlds })
 	w := &world{t: t, db: pgtest.Open(t)}
-	store := site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: intake.Barrier, Live: generator.Live, Applied: intake.Rebase}})
+	store := site.NewStore(site.Config{Pool: w.db, Hooks: site.Hooks{Barrier: intake.Barrier, Live: view.Live, Applied: intake.Rebase}})
 	if _, err := store.Apply(t.Context(), site.ApplyRequest{Source: []byte(siteYAML), By: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	w.dispatcher = dispatchertest.Open(t, w.db, store, with...)
-	w.known = generator.NewReader(w.db, store.Load)
+	w.known = view.New(w.db, store.Load)
 	w.generator = generator.New(generator.Config{Pool: w.db, Site: store.Load, Stock: w.dispatcher.Stock, Mark: generator.Mark{Floor: 600, Batch: 600}})
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
@@ -98,7 +99,7 @@ func (w *world) tick(ctx context.Context, step func(context.Context) (int, error
 }
 
 // submit makes a task of n jobs.
-func (w *world) submit(n int64, attempts int, command ...string) generator.Task {
+func (w *world) submit(n int64, attempts int, command ...string) view.Task {
 	w.t.Helper()
 	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: spec.Spec{Name: "sim", User: "alice",
 		Kind: spec.Kind{Label: "managed", ProcessingType: "simul", WorkingGroup: "AP_HIGG"}, Share: "Prod", Count: n, Attempts: spec.Attempts{MaxAttempts: attempts}, Command: command,

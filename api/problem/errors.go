@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/report"
@@ -98,7 +99,7 @@ var known = []struct {
 	{dispatcher.ErrRefused, Code{Status: 409, Name: "refused", Title: "This contradicts what is so by now; nothing was changed"}},
 	{dispatcher.ErrStopping, Code{Status: 503, Name: "stopping", Title: "The daemon stops", RetryIn: 2}},
 	{job.ErrInvalid, Invalid},
-	{generator.ErrNoTask, Code{Status: 404, Name: "no_task", Title: "No task has this id"}},
+	{view.ErrNoTask, Code{Status: 404, Name: "no_task", Title: "No task has this id"}},
 	{dispatcher.ErrNoTask, Code{Status: 404, Name: "no_task", Title: "No task has this id"}},
 	{generator.ErrSiteChanged, Code{Status: 503, Name: "site_changed", Title: "The site has just changed", RetryIn: 1}},
 	{generator.ErrState, Code{Status: 409, Name: "task_state", Title: "The task is in a state in which this cannot be done"}},

@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/file"
@@ -108,16 +109,16 @@ func (w *world) KillJob(_ context.Context, id int64) (string, error) {
 // tasks answer with one task, and note what they are told.
 type tasks struct {
 	Tasks
-	task    generator.Task
-	listing generator.Listing
-	listed  generator.Listed
+	task    view.Task
+	listing view.Listing
+	listed  view.Listed
 	said    string
 	err     error
 }
 
-func (k *tasks) Task(context.Context, int64) (generator.Task, error) { return k.task, k.err }
+func (k *tasks) Task(context.Context, int64) (view.Task, error) { return k.task, k.err }
 
-func (k *tasks) List(_ context.Context, l generator.Listing) (generator.Listed, error) {
+func (k *tasks) List(_ context.Context, l view.Listing) (view.Listed, error) {
 	k.listing = l
 	return k.listed, k.err
 }

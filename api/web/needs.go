@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
@@ -38,8 +39,8 @@ type Dispatcher interface {
 
 // Tasks is what the page asks of tasks.
 type Tasks interface {
-	Task(ctx context.Context, id int64) (generator.Task, error)
-	List(context.Context, generator.Listing) (generator.Listed, error)
+	Task(ctx context.Context, id int64) (view.Task, error)
+	List(context.Context, view.Listing) (view.Listed, error)
 }
 
 // Steering is what the page does to tasks.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
 
@@ -15,7 +15,7 @@ const rulesLast = 10 * time.Minute
 
 // taggedSays is how a task got its share, with the rule that gave it. Where the version with the rule cannot be read it is
 // named by its number.
-func (w *work) taggedSays(ctx context.Context, t generator.Task) string {
+func (w *work) taggedSays(ctx context.Context, t view.Task) string {
 	in := fmt.Sprintf(" in site version %d", t.SiteVersion)
 	switch by := t.TaggedBy; {
 	case by.Verdict == "explicit":

@@ -11,12 +11,13 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // TaskPage is a task: how far it is, where its jobs may run, and a page of them.
 type TaskPage struct {
 	AsOf
-	Task   generator.Task          `json:"task"`
+	Task   view.Task               `json:"task"`
 	Moves  []Moment                `json:"timeline"`
 	Places []dispatcher.KindQueues `json:"queues"` // where the jobs of each kind may run
 	Jobs   []dispatcher.JobRow     `json:"jobs"`
@@ -87,7 +88,7 @@ func (r *Request) id(name string) (int64, error) {
 }
 
 // taskMoves is the life of a task so far.
-func taskMoves(t generator.Task) (all []Moment) {
+func taskMoves(t view.Task) (all []Moment) {
 	add := func(at *time.Time, what, kind string) {
 		if at != nil {
 			all = append(all, Moment{At: *at, What: what, Kind: kind})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // TasksPage is a page of tasks.
@@ -21,7 +21,7 @@ type TasksPage struct {
 }
 
 // TaskLine is a task of a list.
-type TaskLine struct{ generator.Task }
+type TaskLine struct{ view.Task }
 
 // States that a task may be asked for by.
 var taskStates = []string{"submitting", "waiting", "ready", "scouting", "running", "paused", "throttled", "exhausted", "finishing", "done",
@@ -32,13 +32,13 @@ const tasksOfPage = 50
 func (w *work) tasksPage(ctx context.Context, r *Request) (Dated, error) {
 	a := askedOf(r)
 	a.oneOf("state", taskStates...)
-	a.oneOf("sort", generator.Sorts...)
+	a.oneOf("sort", view.Sorts...)
 	a.oneOf("over", "too")
 	if len(a.wrong) > 0 {
 		w.tree.checkShare(ctx, &a)
 		return nil, a.err()
 	}
-	list, err := w.tasks.List(ctx, generator.Listing{User: a.Get("user"), Label: a.Get("label"), Share: a.Get("share"), Name: a.Get("name"),
+	list, err := w.tasks.List(ctx, view.Listing{User: a.Get("user"), Label: a.Get("label"), Share: a.Get("share"), Name: a.Get("name"),
 		State: a.Get("state"), Live: a.Get("over") == "" && !isOver(a.Get("state")), Sort: a.Get("sort"), After: a.Get("after"), Limit: tasksOfPage})
 	if err == nil && len(list.Tasks) == 0 && list.Next == "" { // a share that has gone may have tasks that are over
 		w.tree.checkShare(ctx, &a)
@@ -102,7 +102,7 @@ func (t TaskLine) Bar() template.HTML {
 	return template.HTML(b.String())
 }
 
-func barOf(j generator.JobCounts) []barPart {
+func barOf(j view.JobCounts) []barPart {
 	var s stack
 	states := []struct {
 		class string
@@ -125,7 +125,7 @@ func (t TaskLine) DeadlineSays() string {
 	return deadlineSays(t.Deadline)
 }
 
-func deadlineSays(d *generator.DeadlineState) string {
+func deadlineSays(d *view.DeadlineState) string {
 	s := "due " + stamp(d.At)
 	switch d.LateRisk {
 	case "met", "missed":

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // A job whose pilot is told to end it says so, and cannot be killed a second time.
@@ -56,7 +56,7 @@ func TestTagged(t *testing.T) {
 		"matched": "by tagging rule 2 in site version 4: label managed, working_group (AP|GP)_.* → Prod/MC", "explicit": "it names its share itself",
 		"default": "no tagging rule matches it, and on_no_match names this share in site version 4", "hold": "holds such tasks in site version 4",
 	} {
-		s.tasks.task.SiteVersion, s.tasks.task.TaggedBy = 4, generator.TaggedBy{Verdict: verdict}
+		s.tasks.task.SiteVersion, s.tasks.task.TaggedBy = 4, view.TaggedBy{Verdict: verdict}
 		if verdict == "matched" {
 			s.tasks.task.TaggedBy.Rule = &rule
 		}

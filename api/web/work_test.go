@@ -12,8 +12,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/resource"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -40,12 +40,12 @@ func filled(t *testing.T) *stage {
 	}
 	eta := at.Add(2 * time.Hour)
 	ended := at.Add(-time.Minute)
-	s.tasks.task = generator.Task{ID: 5, Name: "reco <1>", User: "ann", Share: "Prod/MC", State: "running", Priority: 900, MaxAttempts: 3,
-		Jobs: generator.JobCounts{Total: 1000, Ready: 500, Leased: 20, Finished: 399, Failed: 1}, Times: generator.Times{CreatedAt: at.Add(-time.Hour), StartedAt: &ended},
-		Deadline: &generator.DeadlineState{At: at.Add(time.Hour), ETA: &eta, LateRisk: "high", PerHour: 200}, Detail: generator.Detail{Scouts: 10,
-			Scouted: &generator.Scouted{Finished: 10, MemoryMB: 1800}, Spec: &spec.Spec{Command: []string{"run", "<a>"}, Env: map[string]string{"SECRET": "hush"}}},
-		Needs: []generator.NeedState{{Task: 4, Name: "simul", State: "done", When: "done", Met: "met"}}, NeededBy: []int64{6}}
-	s.tasks.listed = generator.Listed{Tasks: []generator.Task{s.tasks.task, {ID: 4, Name: "simul", User: "bob", State: "paused", Times: generator.Times{CreatedAt: at}, Reason: "by hand", CannotRun: "no queue can run it; cores: 64"}}, Next: "4.4", Among: 20000}
+	s.tasks.task = view.Task{ID: 5, Name: "reco <1>", User: "ann", Share: "Prod/MC", State: "running", Priority: 900, MaxAttempts: 3,
+		Jobs: view.JobCounts{Total: 1000, Ready: 500, Leased: 20, Finished: 399, Failed: 1}, Times: view.Times{CreatedAt: at.Add(-time.Hour), StartedAt: &ended},
+		Deadline: &view.DeadlineState{At: at.Add(time.Hour), ETA: &eta, LateRisk: "high", PerHour: 200}, Detail: view.Detail{Scouts: 10,
+			Scouted: &view.Scouted{Finished: 10, MemoryMB: 1800}, Spec: &spec.Spec{Command: []string{"run", "<a>"}, Env: map[string]string{"SECRET": "hush"}}},
+		Needs: []view.NeedState{{Task: 4, Name: "simul", State: "done", When: "done", Met: "met"}}, NeededBy: []int64{6}}
+	s.tasks.listed = view.Listed{Tasks: []view.Task{s.tasks.task, {ID: 4, Name: "simul", User: "bob", State: "paused", Times: view.Times{CreatedAt: at}, Reason: "by hand", CannotRun: "no queue can run it; cores: 64"}}, Next: "4.4", Among: 20000}
 	s.world.jobs = []dispatcher.JobRow{{ID: 77, Task: 5, Share: "Prod/MC", State: "leased", Attempt: 1, MaxAttempts: 3, Index: 12, CreatedAt: at, Queue: "CERN", Pilot: "p1"},
 		{ID: 78, Task: 5, Share: "Prod/MC", State: "ready", Attempt: 1, MaxAttempts: 3, Index: 13, CreatedAt: at, Reason: "no queue can run it"}}
 	s.world.next = 78
@@ -144,11 +144,11 @@ func TestWorkViewsAsJSON(t *testing.T) {
 func TestWorkFilters(t *testing.T) {
 	s := filled(t)
 	s.get("/tasks?user=ann&label=l&share=Prod&name=re*&state=failed&sort=priority&after=9.5")
-	if want := (generator.Listing{User: "ann", Label: "l", Share: "Prod", Name: "re*", State: "failed", Sort: "priority", After: "9.5", Limit: tasksOfPage}); s.tasks.listing != want {
+	if want := (view.Listing{User: "ann", Label: "l", Share: "Prod", Name: "re*", State: "failed", Sort: "priority", After: "9.5", Limit: tasksOfPage}); s.tasks.listing != want {
 		t.Errorf("%+v", s.tasks.listing)
 	}
 	s.get("/tasks?user=&state=")
-	if want := (generator.Listing{Live: true, Limit: tasksOfPage}); s.tasks.listing != want {
+	if want := (view.Listing{Live: true, Limit: tasksOfPage}); s.tasks.listing != want {
 		t.Errorf("%+v", s.tasks.listing)
 	}
 	s.get("/tasks/5?state=failed&after=70")

@@ -30,8 +30,7 @@ var limits = map[string]int{
 
 // offenders are what stood above the limits when they came, with their figures: these may only fall.
 var offenders = map[string]int{
-	"files generator":             45,
-	"lines generator":             5531,
+	"lines generator":             4893,
 	"methods generator.Generator": 64,
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // manyCounts are the counts of a site with as many shares, each with ready jobs that may run at as many queues, and jobs that
@@ -27,7 +27,7 @@ func (m manyCounts) Ended(context.Context, time.Duration) ([]dispatcher.Count, e
 }
 func (m manyCounts) Queues() []dispatcher.QueueStanding { return m.queues }
 
-func (m manyCounts) Work(context.Context) ([]generator.Work, error) { return nil, nil }
+func (m manyCounts) Work(context.Context) ([]view.Work, error) { return nil, nil }
 
 func many(n int) manyCounts {
 	var m manyCounts

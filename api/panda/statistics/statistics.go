@@ -10,15 +10,15 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
-// Work sums jobs over the tasks that are not over; *generator.Reader is one.
+// Work sums jobs over the tasks that are not over; *view.Reader is one.
 type Work interface {
-	Work(context.Context) ([]generator.Work, error)
+	Work(context.Context) ([]view.Work, error)
 }
 
-var _ Work = (*generator.Reader)(nil)
+var _ Work = (*view.Reader)(nil)
 
 // Jobs are counted as they stand; *dispatcher.Dispatcher is one.
 type Jobs interface {
@@ -127,8 +127,8 @@ func (s Calls) statsByProcessingType(r *http.Request, _ wire.Args) wire.Envelope
 }
 
 // split divides a count among processing types, in proportion to what tasks of each have, to the last job.
-func split(c dispatcher.Count, work []generator.Work) map[string]int64 {
-	weight := func(w generator.Work) int64 {
+func split(c dispatcher.Count, work []view.Work) map[string]int64 {
+	weight := func(w view.Work) int64 {
 		switch {
 		case w.Share != c.Share || w.Label != c.Label:
 			return 0

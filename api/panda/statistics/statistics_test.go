@@ -10,12 +10,12 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // Counts are split to the last job, in proportion.
 func TestSplit(t *testing.T) {
-	work := []generator.Work{{Share: "A", ProcessingType: "x", Ready: 1}, {Share: "A", ProcessingType: "y", Ready: 2}, {Share: "B", ProcessingType: "z", Ready: 5}, {Share: "A", ProcessingType: "none"}}
+	work := []view.Work{{Share: "A", ProcessingType: "x", Ready: 1}, {Share: "A", ProcessingType: "y", Ready: 2}, {Share: "B", ProcessingType: "z", Ready: 5}, {Share: "A", ProcessingType: "none"}}
 	got := split(dispatcher.Count{Share: "A", State: "ready", N: 10}, work)
 	if diff := cmp.Diff(map[string]int64{"x": 3, "y": 7}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

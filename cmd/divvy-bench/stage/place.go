@@ -23,7 +23,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/series"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/migrations"
@@ -84,7 +84,7 @@ func (p *Place) open(ctx context.Context, database string, log *slog.Logger) (er
 // On returns the place of a migrated database that is there already.
 func On(pool *pgxpool.Pool) *Place {
 	return &Place{Pool: pool, DSN: pool.Config().ConnString(), site: site.NewStore(site.Config{Pool: pool, Hooks: site.Hooks{
-		Barrier: intake.Barrier, Live: generator.Live, Applied: intake.Rebase}})}
+		Barrier: intake.Barrier, Live: view.Live, Applied: intake.Rebase}})}
 }
 
 func (p *Place) startCluster(ctx context.Context, log *slog.Logger) error {

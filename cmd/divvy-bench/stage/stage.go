@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/api/wire"
+	"github.com/divvyhq/divvy/generator/view"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
@@ -53,7 +54,7 @@ type Stage struct {
 	Leaves    []Leaf
 	Served    Served
 	Generator *generator.Generator
-	Tasks     *generator.Reader
+	Tasks     *view.Reader
 
 	Kept      []load.Claim // that are held all the time
 	Open      []load.Claim // that are not finished yet
@@ -93,7 +94,7 @@ func (s *Stage) Load(ctx context.Context) (rates figure.Series, err error) {
 		return rates, err
 	}
 	const everything = 1 << 40 // the mark is about stock; here all of it is wanted
-	s.Tasks = generator.NewReader(s.Place.Pool, s.Place.site.Load)
+	s.Tasks = view.New(s.Place.Pool, s.Place.site.Load)
 	s.Generator = generator.New(generator.Config{Pool: s.Place.Pool, Site: s.Place.site.Load, Log: s.Config.Log,
 		Mark: generator.Mark{Floor: everything, Cap: everything}})
 	var all []float64

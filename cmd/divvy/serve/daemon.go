@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/loops"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -34,7 +35,7 @@ type Daemon struct {
 	callers    callers
 	dispatcher *dispatcher.Dispatcher
 	generator  *generator.Generator
-	tasks      *generator.Reader
+	tasks      *view.Reader
 	sandboxes  *sandbox.Store
 	news       *loops.News
 	company    company

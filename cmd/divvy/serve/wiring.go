@@ -24,6 +24,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/harvester"
 	"github.com/divvyhq/divvy/internal/logs"
@@ -76,7 +77,7 @@ func (w *watching) hide(secret string) {
 func (d *Daemon) openSite(context.Context) error {
 	d.store = site.NewStore(site.Config{Pool: d.pool, Log: d.part("site"), Metrics: d.watch.registry, Hooks: site.Hooks{
 		Barrier: intake.Barrier,
-		Live:    generator.Live,
+		Live:    view.Live,
 		Move: func(ctx context.Context, tx pgx.Tx, from, to shares.ShareID) error {
 			if err := generator.MoveShare(ctx, tx, from, to); err != nil {
 				return err
@@ -134,7 +135,7 @@ func (d *Daemon) openDispatcher(ctx context.Context) (err error) {
 
 func (d *Daemon) openGenerator(context.Context) error {
 	d.sandboxes = sandbox.NewStore(d.pool)
-	d.tasks = generator.NewReader(d.pool, d.store.Load)
+	d.tasks = view.New(d.pool, d.store.Load)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
 		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Changed: d.news.Done, Log: d.part("generator"), Metrics: d.watch.registry})
 	return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
 	"github.com/divvyhq/divvy/cmd/divvy/show"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // Task submits and steers tasks.
@@ -143,7 +143,7 @@ func writeTask(w cli.Paper, t wire.Task) {
 		g.Row("requires", requires(t.Spec))
 		g.Row("command", quoted(t.Spec.Command))
 	}
-	for i, one := range panda.IgnoredOf(generator.Task{Parameters: t.Parameters}) {
+	for i, one := range panda.IgnoredOf(view.Task{Parameters: t.Parameters}) {
 		g.Row(show.Pick(i == 0, "ignored parameters", ""), one.Parameter+": "+one.Reason)
 	}
 	g.Flush()

@@ -1,4 +1,4 @@
-package generator
+package view
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func (rd *Reader) List(ctx context.Context, l Listing) (Listed, error) {
 		before = id
 	}
 	args := pgx.StrictNamedArgs{"sort": l.Sort, "key": key, "id": id, "before": before, "most": mostListed, "n": limit + 1,
-		"state": l.State, "label": l.Label, "name": likePattern(l.Name), "share": l.Share}
+		"state": l.State, "label": l.Label, "name": LikePattern(l.Name), "share": l.Share}
 	sql := query["list_all"]
 	switch {
 	case l.User != "":

@@ -1,4 +1,4 @@
-package generator
+package view
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (rd *Reader) newest(ctx context.Context, f Filter, limit int) (tasks []Task
 	}
 	ids, next := found.page(limit)
 	if tasks, err = rd.listed(ctx, query["list_rows"], pgx.StrictNamedArgs{"ids": append([]int64{}, ids...)}); err == nil && len(tasks) == 0 && next == 0 {
-		err = rd.knownShare(ctx, f.Share)
+		err = rd.KnownShare(ctx, f.Share)
 	}
 	return append([]Task{}, tasks...), next, err
 }

@@ -1,4 +1,4 @@
-package generator
+package view
 
 import (
 	"context"
@@ -171,7 +171,7 @@ func (rd *Reader) Tasks(ctx context.Context, f Filter) (tasks []Task, next int64
 		all, next = all[:limit], all[limit-1].ID
 	}
 	if tasks = rd.tasksOf(ctx, all); len(tasks) == 0 {
-		err = rd.knownShare(ctx, f.Share)
+		err = rd.KnownShare(ctx, f.Share)
 	}
 	return tasks, next, err
 }
