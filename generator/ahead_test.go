@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -19,7 +20,7 @@ func (w *world) shareID(t tb, path string) shares.ShareID {
 func TestMoveAhead(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config()
-	cfg.Mark = Mark{Floor: 200_000, Batch: 20_000}
+	cfg.Mark = broker.Mark{Floor: 200_000, Batch: 20_000}
 	w.generateBy(cfg)
 	f := &fleet{db: w}
 	lease := func(n int) {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
 )
@@ -29,7 +30,7 @@ type coverage struct {
 // is done each is in exactly one that has finished.
 func TestPiecesCoverTheInput(t *testing.T) {
 	w := splitWorld(t)
-	w.cfg.Mark.Batch = 4
+	w.mark(broker.Mark{Batch: 4})
 	rapid.Check(t, func(t *rapid.T) {
 		w.reset(t)
 		w.apply(t, splitSite)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/generator/stored"
@@ -22,7 +23,7 @@ type lotCut struct {
 }
 
 // allotLots spreads what is left of a batch over the lots of a task, and then over jobs that try again. Scouts come from all lots.
-func allotLots(t sourceTask, lots []*split.Lot, wants map[rung]int64, batch int64) part {
+func allotLots(t sourceTask, lots []*split.Lot, wants map[broker.Rung]int64, batch int64) part {
 	p := part{sourceTask: t, after: t.RetryAfter}
 	left := t.NJobs - t.NGenerated
 	again := left - min(left, t.NPieces-t.NSplit)
@@ -45,7 +46,7 @@ func allotLots(t sourceTask, lots []*split.Lot, wants map[rung]int64, batch int6
 		open--
 		total := int64(0)
 		for _, shape := range l.ShapeIDs {
-			r := rung{shape, t.Priority, t.UserName}
+			r := broker.Rung{Shape: shape, Priority: t.Priority, User: t.UserName}
 			n := min(wants[r], c.most)
 			wants[r] -= n
 			c.ns, total = append(c.ns, n), total+n
@@ -56,7 +57,7 @@ func allotLots(t sourceTask, lots []*split.Lot, wants map[rung]int64, batch int6
 		}
 	}
 	if len(lots) > 0 && again > 0 {
-		r := rung{lots[0].ShapeIDs[0], t.Priority, t.UserName}
+		r := broker.Rung{Shape: lots[0].ShapeIDs[0], Priority: t.Priority, User: t.UserName}
 		p.again = max(0, min(again, wants[r], batch))
 		wants[r] -= p.again
 	}

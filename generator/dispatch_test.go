@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -22,7 +23,7 @@ func TestWithDispatcher(t *testing.T) {
 	d := w.dispatch(t)
 	cfg := w.config()
 	cfg.Stock, cfg.Order = d.Stock, d.Order
-	cfg.Mark = Mark{Floor: 50, Batch: 40}
+	cfg.Mark = broker.Mark{Floor: 50, Batch: 40}
 	w.Generator = New(cfg)
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup

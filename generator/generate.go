@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -24,7 +25,7 @@ var errOvertaken = errors.New("overtaken by another generator")
 // from time to time only; Heard makes that sooner.
 func (g *Generator) Generate(ctx context.Context) (n int, err error) {
 	for looked := false; ; {
-		need, ok, err := g.next(ctx, &looked)
+		need, ok, err := g.broker.Next(ctx, &looked)
 		if err != nil {
 			return 0, fmt.Errorf("generate: %w", err)
 		}
@@ -44,7 +45,7 @@ func (g *Generator) Generate(ctx context.Context) (n int, err error) {
 			return 0, fmt.Errorf("generate: %w", err)
 		case n > 0:
 			g.metrics.generated.Add(float64(n))
-			g.rest(need, try.Wants)
+			g.broker.Rest(need, try.Wants)
 			return n, nil
 		}
 	}
@@ -52,7 +53,7 @@ func (g *Generator) Generate(ctx context.Context) (n int, err error) {
 
 // generate serves one share in one transaction. The advisory lock keeps workers out of each other's way; the
 // epoch is the proof that the share is as it was when its need was worked out.
-func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need need) (n int, err error) {
+func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need broker.Need) (n int, err error) {
 	free, err := pg.TryLock(ctx, tx, pg.LockShare, int32(need.Share))
 	if err != nil {
 		return 0, err
@@ -79,7 +80,7 @@ func (g *Generator) generate(ctx context.Context, tx pgx.Tx, need need) (n int, 
 	if err != nil {
 		return 0, err
 	}
-	plan := allot(tasks, lots, need.Wants, cmp.Or(need.Most, g.cfg.Mark.Batch))
+	plan := allot(tasks, lots, need.Wants, cmp.Or(need.Most, g.broker.Mark().Batch))
 	jobs, err := g.cut(ctx, tx, plan, need.Share)
 	if err != nil {
 		return 0, err
@@ -125,12 +126,12 @@ func inLots(tasks []sourceTask) (ids []int64) {
 
 // choose locks the tasks that come next, by priority, then age; where the share gives jobs by fair turn among users, those of
 // each user who lacks jobs.
-func (g *Generator) choose(ctx context.Context, tx pgx.Tx, need need) ([]sourceTask, error) {
+func (g *Generator) choose(ctx context.Context, tx pgx.Tx, need broker.Need) ([]sourceTask, error) {
 	var only []int64 // nil: all
-	users, shapes := need.ofUsers()
+	users, shapes := need.Users()
 	if len(users) > 0 {
 		rows, err := tx.Query(ctx, query["choose_by_turn"], pgx.StrictNamedArgs{
-			"share": int32(need.Share), "users": users, "shapes": shapes, "limit": g.cfg.Mark.Tasks})
+			"share": int32(need.Share), "users": users, "shapes": shapes, "limit": g.broker.Mark().Tasks})
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +140,7 @@ func (g *Generator) choose(ctx context.Context, tx pgx.Tx, need need) ([]sourceT
 		}
 	}
 	rows, err := tx.Query(ctx, query["choose"], pgx.StrictNamedArgs{
-		"share": int32(need.Share), "shapes": need.shapes(), "only": only, "limit": g.cfg.Mark.Tasks})
+		"share": int32(need.Share), "shapes": need.Shapes(), "only": only, "limit": g.broker.Mark().Tasks})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ type part struct {
 }
 
 // allot spreads a batch over tasks in their order, within what each level wants.
-func allot(tasks []sourceTask, lots map[int64][]*split.Lot, wants map[rung]int64, batch int64) []part {
+func allot(tasks []sourceTask, lots map[int64][]*split.Lot, wants map[broker.Rung]int64, batch int64) []part {
 	var plan []part
 	for _, t := range tasks {
 		if t.NLots > 0 {
@@ -172,7 +173,7 @@ func allot(tasks []sourceTask, lots map[int64][]*split.Lot, wants map[rung]int64
 			}
 			continue
 		}
-		r := rung{t.ShapeID, t.Priority, t.UserName}
+		r := broker.Rung{Shape: t.ShapeID, Priority: t.Priority, User: t.UserName}
 		n := min(t.NJobs-t.NGenerated, t.Quota-t.NGenerated, wants[r], batch)
 		if n <= 0 {
 			continue

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
@@ -115,7 +116,7 @@ func durableWorld(b *testing.B) *world {
 		b.Fatal(err)
 	}
 	cfg := w.config()
-	cfg.Mark = Mark{Floor: 1 << 40, Cap: 1 << 40}
+	cfg.Mark = broker.Mark{Floor: 1 << 40, Cap: 1 << 40}
 	w.Generator = New(cfg)
 	return w
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -45,7 +46,7 @@ func TestPieces(t *testing.T) {
 // A stock of low priority does not keep an urgent task waiting; within a priority the older task comes first.
 func TestGenerateByPriority(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Mark = Mark{Floor: 10, Batch: 50}.withDefaults()
+	w.mark(broker.Mark{Floor: 10, Batch: 50})
 	low := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Priority = 1000, 1 }))
 	if n := steps(t, w.Generate); n != 20 {
 		t.Fatalf("%d jobs in stock, want twice the mark", n)
@@ -64,7 +65,7 @@ func TestGenerateByPriority(t *testing.T) {
 func TestGenerateNeediestFreeShare(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.cfg.Mark = Mark{Floor: 10, Batch: 1000}.withDefaults()
+	w.mark(broker.Mark{Floor: 10, Batch: 1000})
 	rep := w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Prod/Rep", 500 }))
 	mc := w.submit(t, managed(func(s *spec.Spec) { s.Share, s.Count = "Prod/MC", 500 }))
 	rows := func(id int64) int { return jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", id) }
@@ -91,21 +92,10 @@ func TestEpochFencesStaleDecision(t *testing.T) {
 	w := newWorld(t)
 	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = 3000 }))
 	share := one[shares.ShareID](t, w.db, "SELECT share_id FROM tasks WHERE id = $1", task.ID)
-	rows, err := w.db.Query(context.Background(), query["levels"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	levels, err := pgx.CollectRows(rows, pgx.RowToStructByName[level])
-	if err != nil {
-		t.Fatal(err)
-	}
-	stale := needs(levels, nil, nil, w.cfg.Mark)[0]
-	if stale.Share != share {
-		t.Fatalf("need %+v", stale)
-	}
+	stale := broker.Need{Share: share, Wants: map[broker.Rung]int64{{Shape: one[int32](t, w.db, "SELECT shape_id FROM tasks")}: 500}}
 	steps(t, w.Generate)
 	before := jobs[int](t, w, "SELECT count(*) FROM live_jobs")
-	err = pg.InTx(context.Background(), w.db, func(tx pgx.Tx) error {
+	err := pg.InTx(context.Background(), w.db, func(tx pgx.Tx) error {
 		_, err := w.generate(context.Background(), tx, stale)
 		return err
 	})
@@ -130,7 +120,7 @@ func TestConcurrentGenerators(t *testing.T) {
 		}
 	}
 	cfg := w.config()
-	cfg.Mark = Mark{Floor: 100_000, Cap: 100_000, Batch: 97}
+	cfg.Mark = broker.Mark{Floor: 100_000, Cap: 100_000, Batch: 97}
 	watch := watchShares(t, w)
 	var all sync.WaitGroup
 	for range 8 {
@@ -201,8 +191,7 @@ func TestKilledWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	levels := []level{{ShareID: share, ShapeID: one[int32](t, w.db, "SELECT shape_id FROM tasks"), PiecesLeft: 100}}
-	need := needs(levels, nil, nil, w.cfg.Mark)[0]
+	need := broker.Need{Share: share, Wants: map[broker.Rung]int64{{Shape: one[int32](t, w.db, "SELECT shape_id FROM tasks")}: 100}}
 	if n, err := w.generate(ctx, tx, need); n != 100 || err != nil {
 		t.Fatalf("%d jobs, %v", n, err)
 	}
@@ -255,5 +244,31 @@ func TestMoveShare(t *testing.T) {
 	}
 	if got := w.task(t, other.ID); got.Share != "Wide" || got.JobShare != "" {
 		t.Errorf("share %q, job share %q", got.Share, got.JobShare)
+	}
+}
+
+func TestAllot(t *testing.T) {
+	tasks := []sourceTask{
+		{ID: 1, ShapeID: 1, Priority: 9, NJobs: 10, NPieces: 10, Quota: 10},
+		{ID: 2, ShapeID: 1, Priority: 9, NJobs: 12, NPieces: 10, Quota: 12, NGenerated: 8, NSplit: 8}, // 2 fresh, then 2 again
+		{ID: 3, ShapeID: 2, Priority: 5, NJobs: 100, NPieces: 100, Quota: 100},
+	}
+	type got struct{ ID, Fresh, Again int64 }
+	for _, c := range []struct {
+		wants map[broker.Rung]int64
+		batch int64
+		want  []got
+	}{
+		{map[broker.Rung]int64{{Shape: 1, Priority: 9}: 100, {Shape: 2, Priority: 5}: 3}, 50, []got{{1, 10, 0}, {2, 2, 2}, {3, 3, 0}}},
+		{map[broker.Rung]int64{{Shape: 1, Priority: 9}: 13}, 50, []got{{1, 10, 0}, {2, 2, 1}}},
+		{map[broker.Rung]int64{{Shape: 1, Priority: 9}: 100, {Shape: 2, Priority: 5}: 3}, 7, []got{{1, 7, 0}}},
+	} {
+		var list []got
+		for _, p := range allot(tasks, nil, c.wants, c.batch) {
+			list = append(list, got{p.ID, p.fresh, p.again})
+		}
+		if d := cmp.Diff(c.want, list); d != "" {
+			t.Error(d)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/coming"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -39,7 +40,7 @@ type Config struct {
 	Changed func()
 	Log     *slog.Logger          // nil: none
 	Metrics prometheus.Registerer // nil: none
-	Mark    Mark                  // zero fields take the defaults
+	Mark    broker.Mark           // zero fields take the defaults
 }
 
 // Generator turns tasks into jobs and outcomes into the state of tasks. All methods may be called at once, and
@@ -48,7 +49,7 @@ type Generator struct {
 	cfg     Config
 	hints   chan struct{}
 	metrics metrics
-	outlook outlook
+	broker  *broker.Broker
 	coming  coming.Teller
 	tasks   *view.Reader
 }
@@ -67,31 +68,28 @@ func New(cfg Config) *Generator {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Stock == nil {
-		cfg.Stock = func() []dispatcher.Stock { return nil }
-	}
 	if cfg.Written == nil {
 		cfg.Written = func() {}
 	}
 	if cfg.Changed == nil {
 		cfg.Changed = func() {}
 	}
-	cfg.Mark = cfg.Mark.withDefaults()
 	factory := promauto.With(cfg.Metrics)
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	return &Generator{cfg: cfg, tasks: view.New(cfg.Pool, cfg.Site), hints: make(chan struct{}, 1), outlook: outlook{soon: soonDone}, metrics: metrics{
-		submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
-		generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
-		moves:     counter("divvy_task_moves_settled_total", "Tasks settled by this daemon after counts of their jobs had changed."),
-		ended: factory.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
-			Help: "Tasks that ended, by state, as this daemon saw it."}, []string{"state"}),
-		deadlines: factory.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_task_deadlines",
-			Help: "Live tasks with a deadline, by risk of being late."}, []string{"late_risk"}),
-		throttled: factory.NewGauge(prometheus.GaugeOpts{Name: "divvy_tasks_throttled",
-			Help: "Tasks that wait for a limit of the site, as of when this daemon last looked."}),
-	}}
+	return &Generator{cfg: cfg, tasks: view.New(cfg.Pool, cfg.Site), hints: make(chan struct{}, 1),
+		broker: broker.New(broker.Config{Pool: cfg.Pool, Stock: cfg.Stock, Order: cfg.Order, Mark: cfg.Mark}), metrics: metrics{
+			submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
+			generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
+			moves:     counter("divvy_task_moves_settled_total", "Tasks settled by this daemon after counts of their jobs had changed."),
+			ended: factory.NewCounterVec(prometheus.CounterOpts{Name: "divvy_tasks_ended_total",
+				Help: "Tasks that ended, by state, as this daemon saw it."}, []string{"state"}),
+			deadlines: factory.NewGaugeVec(prometheus.GaugeOpts{Name: "divvy_task_deadlines",
+				Help: "Live tasks with a deadline, by risk of being late."}, []string{"late_risk"}),
+			throttled: factory.NewGauge(prometheus.GaugeOpts{Name: "divvy_tasks_throttled",
+				Help: "Tasks that wait for a limit of the site, as of when this daemon last looked."}),
+		}}
 }
 
 // write runs a transaction that may have something for the log, and has the leader look.
@@ -112,6 +110,9 @@ func (g *Generator) wrote() {
 // steady keeps a change of the site away until the transaction ends. Whoever makes or places jobs begins with it: the change holds it
 // while it moves tasks, so that nobody may wait for it who has locked one.
 func steady(ctx context.Context, tx pgx.Tx) error { return pg.LockShared(ctx, tx, pg.LockGrants, 0) }
+
+// Heard tells that tasks or the site have changed: Generate looks anew soon.
+func (g *Generator) Heard() { g.broker.Heard() }
 
 // Hints has a value when this daemon learned of new pieces: a ticker that calls Generate need not wait then.
 func (g *Generator) Hints() <-chan struct{} { return g.hints }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -34,7 +35,7 @@ func (w *world) splitAll(t *testing.T, f *fleet, id int64) {
 // pieces that there are then.
 func TestPiecesAreSplit(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Mark = Mark{Floor: 2, Batch: 2}.withDefaults()
+	w.mark(broker.Mark{Floor: 2, Batch: 2})
 	f := &fleet{db: w}
 	task := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Events, s.MaxAttempts = 0, &spec.Events{Total: 19, PerJob: 5}, 3 }))
 	steps(t, w.Generate)

@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -122,7 +123,7 @@ func TestMillionInputs(t *testing.T) {
 func TestInputsInRunsAndBatches(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.cfg.Mark = Mark{Floor: 10_000, Batch: 333}.withDefaults()
+	w.mark(broker.Mark{Floor: 10_000, Batch: 333})
 	task := w.submit(t, managed(streamed))
 	next := int64(0)
 	for _, n := range []int{1, 999, 2500, 1} {

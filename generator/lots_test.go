@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -25,7 +26,7 @@ func splitWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.apply(t, splitSite)
-	w.cfg.Mark = Mark{Floor: 10_000, Batch: 7}.withDefaults()
+	w.mark(broker.Mark{Floor: 10_000, Batch: 7})
 	return w
 }
 

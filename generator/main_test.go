@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -110,7 +111,14 @@ FROM made_jobs m JOIN over_ranges o ON m.id BETWEEN o.low AND o.high;`
 // generateBy has the world's generator made anew. However busy the machine is, it looks anew each time.
 func (w *world) generateBy(cfg Config) {
 	w.Generator, w.Reader = New(cfg), view.New(cfg.Pool, cfg.Site)
-	w.outlook.soon = time.Hour
+	w.broker = broker.New(broker.Config{Pool: cfg.Pool, Stock: cfg.Stock, Order: cfg.Order, Mark: cfg.Mark, Soon: time.Hour})
+}
+
+// mark has generators keep another stock.
+func (w *world) mark(m broker.Mark) {
+	cfg := w.config()
+	cfg.Mark = m
+	w.generateBy(cfg)
 }
 
 func (w *world) config() Config {

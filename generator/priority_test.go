@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -25,7 +26,7 @@ func TestPrioritise(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	cfg := w.config()
-	cfg.Mark = Mark{Floor: 6, Batch: 6}
+	cfg.Mark = broker.Mark{Floor: 6, Batch: 6}
 	w.generateBy(cfg)
 	f := &fleet{db: w}
 	id := w.submit(t, managed(nil)).ID

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -35,7 +36,7 @@ func (w *world) sharesOf(t *testing.T, task int64) string {
 func TestReassign(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config()
-	cfg.Mark = Mark{Floor: 6, Batch: 6}
+	cfg.Mark = broker.Mark{Floor: 6, Batch: 6}
 	w.generateBy(cfg)
 	running := w.submit(t, managed(nil)).ID
 	steps(t, w.Settle)
@@ -141,7 +142,7 @@ func TestReassignUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	d := w.dispatch(t)
 	cfg := w.config()
-	cfg.Stock, cfg.Mark = d.Stock, Mark{Floor: 50, Batch: 40}
+	cfg.Stock, cfg.Mark = d.Stock, broker.Mark{Floor: 50, Batch: 40}
 	w.generateBy(cfg)
 	ctx, stop := context.WithCancel(context.Background())
 	var loops, pilots sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
@@ -46,7 +47,7 @@ func TestScaleWhileItRuns(t *testing.T) {
 	d := w.dispatch(t)
 	cfg := w.config()
 	cfg.Stock = d.Stock
-	cfg.Mark = Mark{Floor: 20, Batch: 15}
+	cfg.Mark = broker.Mark{Floor: 20, Batch: 15}
 	w.Generator = New(cfg)
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup

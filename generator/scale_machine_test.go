@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -35,7 +36,7 @@ func drawScaling(r *rapid.T) spec.Scaling {
 // name at a time, and in the end all jobs of what there is have finished.
 func TestScaleMachine(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Mark = Mark{Floor: 5, Batch: 6}.withDefaults()
+	w.mark(broker.Mark{Floor: 5, Batch: 6})
 	ctx := context.Background()
 	rapid.Check(t, func(r *rapid.T) {
 		w.reset(r)

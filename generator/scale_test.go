@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -31,13 +32,6 @@ func training(s *spec.Spec) {
 func onNodes(s *spec.Spec) {
 	training(s)
 	s.ClaimTemplates = []spec.ClaimTemplate{{Name: "pool", Node: true}}
-}
-
-// mark has generators keep another stock.
-func (w *world) mark(m Mark) {
-	cfg := w.config()
-	cfg.Mark = m
-	w.generateBy(cfg)
 }
 
 func (w *world) scale(t tb, id int64, s spec.Scaling) ScaleChange {
@@ -176,7 +170,7 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 func TestScaleKeepsNames(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.mark(Mark{Floor: 4, Batch: 8})
+	w.mark(broker.Mark{Floor: 4, Batch: 8})
 	f := &fleet{db: w}
 	id := w.submit(t, managed(onNodes)).ID
 	if n, err := w.Generate(ctx); n != 8 || err != nil { // replica 0, and two of replica 1
@@ -193,7 +187,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	if got := w.scale(t, id, spec.Scaling{Replicas: 2}); got.Added != 7 || got.Before != 1 {
 		t.Errorf("%+v", got)
 	}
-	w.mark(Mark{})
+	w.mark(broker.Mark{})
 	steps(t, w.Settle)
 	steps(t, w.Generate)
 	names := jobs[[]string](t, w, "SELECT array_agg(inputs[1] ORDER BY id) FROM live_jobs WHERE task_id = $1 AND NOT scaled_away", id)
@@ -356,7 +350,7 @@ func disagg2(s *spec.Spec) {
 // A task of which nothing is left is done.
 func TestScaleToNothing(t *testing.T) {
 	w := newWorld(t)
-	w.mark(Mark{Floor: 200_000, Batch: 20_000})
+	w.mark(broker.Mark{Floor: 200_000, Batch: 20_000})
 	const n = 5010
 	id := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.Roles = 0, []spec.Member{{Role: "r", Count: n}} })).ID
 	steps(t, w.Generate)
@@ -419,7 +413,7 @@ func TestScaleOfAGang(t *testing.T) {
 func TestScaleOfAGangThatIsBeingMade(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.mark(Mark{Floor: 4, Batch: 2})
+	w.mark(broker.Mark{Floor: 4, Batch: 2})
 	d := w.dispatch(t)
 	id := w.submit(t, managed(func(s *spec.Spec) {
 		s.Count = 0

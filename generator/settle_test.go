@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -97,7 +98,7 @@ func TestAllFailed(t *testing.T) {
 // Each move counts once, however many daemons settle at once.
 func TestConcurrentSettle(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Mark.Floor = 2000
+	w.mark(broker.Mark{Floor: 2000})
 	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = 2000 }))
 	steps(t, w.Generate)
 	ctx, stop := context.WithCancel(context.Background())
@@ -155,7 +156,7 @@ func TestVerbBesideTheLastEnd(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	f := &fleet{db: w}
-	w.cfg.Mark = Mark{Floor: 5, Batch: 5}.withDefaults()
+	w.mark(broker.Mark{Floor: 5, Batch: 5})
 	task := w.submit(t, managed(nil))
 	if _, err := w.Generate(ctx); err != nil {
 		t.Fatal(err)
@@ -209,7 +210,7 @@ func (w *world) waitForLock(t tb) {
 // Whatever happens in whatever order: after settling, counts equal a recount, and in the end every task is over.
 func TestCountsEqualRecount(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Mark = Mark{Floor: 7, Batch: 9}.withDefaults()
+	w.mark(broker.Mark{Floor: 7, Batch: 9})
 	ctx := context.Background()
 	rapid.Check(t, func(r *rapid.T) {
 		w.reset(r)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -153,7 +154,7 @@ func (l *lives) fail(t *testing.T, err error) {
 func TestTasksMoveAsDocumented(t *testing.T) {
 	w := newWorld(t)
 	w.watchMoves(t)
-	w.cfg.Mark = Mark{Floor: 10_000, Batch: 4}.withDefaults()
+	w.mark(broker.Mark{Floor: 10_000, Batch: 4})
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w.apply(t, siteYAML+"limits: [{user: bob, max_active_tasks: 1, max_ready_jobs: 3}]\n")

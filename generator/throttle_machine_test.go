@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -62,7 +63,7 @@ func (l limitDraw) check(r *rapid.T, w *world, user string) {
 // one job, and everything can come to its end.
 func TestLimitsMachine(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Mark = Mark{Floor: 50, Batch: 5}.withDefaults()
+	w.mark(broker.Mark{Floor: 50, Batch: 5})
 	ctx := context.Background()
 	rapid.Check(t, func(r *rapid.T) {
 		w.reset(r)

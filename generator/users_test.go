@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -15,7 +15,7 @@ func TestEveryUserHasStock(t *testing.T) {
 	w := newWorld(t)
 	fair := strings.Replace(siteYAML, "{name: MC, weight: 50}", "{name: MC, weight: 50, within: fair_user}", 1)
 	w.apply(t, fair)
-	w.cfg.Mark = Mark{Floor: 90, Batch: 1000, Tasks: 3}.withDefaults()
+	w.mark(broker.Mark{Floor: 90, Batch: 1000, Tasks: 3})
 	for range 5 {
 		w.submit(t, managed(func(s *spec.Spec) { s.User, s.Count, s.Priority = "ann", 1000, 900 }))
 	}
@@ -39,7 +39,7 @@ func TestEveryUserHasStock(t *testing.T) {
 		t.Errorf("made (-want +got):\n%s", d)
 	}
 	// Alone she has the whole stock; where users are told apart no more, bob's next task comes behind that.
-	w.cfg.Mark.Floor = 200
+	w.mark(broker.Mark{Floor: 200, Batch: 1000, Tasks: 3})
 	w.exec(t, "UPDATE tasks SET state = 'done', ended_at = now() WHERE user_name = 'bob'")
 	steps(t, w.Generate)
 	if n := made()["ann"]; n != 400 {
@@ -50,20 +50,5 @@ func TestEveryUserHasStock(t *testing.T) {
 	steps(t, w.Generate)
 	if n := jobs[int](t, w, "SELECT count(*) FROM live_jobs WHERE task_id = $1", late.ID); n != 0 {
 		t.Errorf("%d jobs of low priority where those of high priority are enough", n)
-	}
-}
-
-// Marks of users are parts of the share's, and what is known of the stock is of each user.
-func TestNeedsOfUsers(t *testing.T) {
-	m := Mark{Floor: 100, Cap: 1000}.withDefaults()
-	levels := []level{
-		{ShareID: 1, UserName: "ann", ShapeID: 1, LotsReady: 60, PiecesLeft: 1000},
-		{ShareID: 1, UserName: "bob", ShapeID: 1, LotsReady: 60, PiecesLeft: 1000},
-		{ShareID: 1, UserName: "eve", ShapeID: 1},
-	}
-	stock := []dispatcher.Stock{{Share: 1, Shape: 1, User: "ann", Ready: 10}, {Share: 1, Shape: 1, User: "bob", Ready: 55}}
-	want := []need{{Share: 1, Ratio: 0.2, Wants: map[rung]int64{{1, 0, "ann"}: 90, {1, 0, "bob"}: 45}}} // bob, who lacks none, with her
-	if d := cmp.Diff(want, needs(levels, stock, nil, m)); d != "" {
-		t.Error(d)
 	}
 }

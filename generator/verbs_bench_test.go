@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 )
@@ -98,7 +99,7 @@ func newBusySite(b *testing.B) *busySite {
 	d := s.dispatch(b)
 	cfg := s.config()
 	cfg.Stock = d.Stock
-	cfg.Mark = Mark{Floor: 2_000_000, Cap: 2_000_000}
+	cfg.Mark = broker.Mark{Floor: 2_000_000, Cap: 2_000_000}
 	s.Generator, s.d = New(cfg), d
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -177,7 +178,7 @@ func TestPauseAndResume(t *testing.T) {
 func TestFinishSoftly(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.cfg.Mark = Mark{Floor: 3, Batch: 6}.withDefaults()
+	w.mark(broker.Mark{Floor: 3, Batch: 6})
 	f := &fleet{db: w}
 	task := w.submit(t, managed(nil))
 	w.all(t) // 6 of 10 pieces
@@ -203,7 +204,7 @@ func TestFinishSoftly(t *testing.T) {
 // A verb is one entry a task, however many jobs that has. A task that was killed while it was paused can be tried again.
 func TestVerbsOfManyJobs(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Mark = Mark{Floor: 20_000}.withDefaults()
+	w.mark(broker.Mark{Floor: 20_000})
 	const all = 12_007
 	f := &fleet{db: w}
 	task := w.submit(t, managed(func(s *spec.Spec) { s.Count = all }))

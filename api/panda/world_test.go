@@ -18,6 +18,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -59,7 +60,7 @@ func newWorld(t *testing.T, with ...func(*dispatcher.Config)) *world {
 	}
 	w.dispatcher = dispatchertest.Open(t, w.db, store, with...)
 	w.known = view.New(w.db, store.Load)
-	w.generator = generator.New(generator.Config{Pool: w.db, Site: store.Load, Stock: w.dispatcher.Stock, Mark: generator.Mark{Floor: 600, Batch: 600}})
+	w.generator = generator.New(generator.Config{Pool: w.db, Site: store.Load, Stock: w.dispatcher.Stock, Mark: broker.Mark{Floor: 600, Batch: 600}})
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	for _, step := range []func(context.Context) (int, error){w.generator.Generate, w.generator.Settle} {

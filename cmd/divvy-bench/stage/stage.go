@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/api/wire"
+	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/view"
 
 	"github.com/jackc/pgx/v5"
@@ -96,7 +97,7 @@ func (s *Stage) Load(ctx context.Context) (rates figure.Series, err error) {
 	const everything = 1 << 40 // the mark is about stock; here all of it is wanted
 	s.Tasks = view.New(s.Place.Pool, s.Place.site.Load)
 	s.Generator = generator.New(generator.Config{Pool: s.Place.Pool, Site: s.Place.site.Load, Log: s.Config.Log,
-		Mark: generator.Mark{Floor: everything, Cap: everything}})
+		Mark: broker.Mark{Floor: everything, Cap: everything}})
 	var all []float64
 	for r := range s.Rounds {
 		n := portion(s.Ready+s.Held, r, s.Rounds)

@@ -1,4 +1,4 @@
-package generator
+package broker
 
 import (
 	"testing"
@@ -42,11 +42,11 @@ func TestNeeds(t *testing.T) {
 		{ShareID: 4, ShapeID: 1, Priority: 1, Ready: 5000, PiecesLeft: 10}, // does not keep priority 9 waiting
 	}
 	got := needs(levels, []dispatcher.Stock{{Share: 3, Shape: 1, Startable: 200}}, nil, m)
-	want := []need{
-		{Share: 3, Ratio: 0, Wants: map[rung]int64{{1, 0, ""}: 1}},
-		{Share: 4, Ratio: 0, Wants: map[rung]int64{{1, 9, ""}: 10}},
-		{Share: 2, Ratio: 0.3, Wants: map[rung]int64{{1, 500, ""}: 50, {1, 100, ""}: 110, {2, 0, ""}: 100}},
-		{Share: 1, Ratio: 0.9, Epoch: 7, Wants: map[rung]int64{{1, 5, ""}: 110}},
+	want := []Need{
+		{Share: 3, Ratio: 0, Wants: map[Rung]int64{{1, 0, ""}: 1}},
+		{Share: 4, Ratio: 0, Wants: map[Rung]int64{{1, 9, ""}: 10}},
+		{Share: 2, Ratio: 0.3, Wants: map[Rung]int64{{1, 500, ""}: 50, {1, 100, ""}: 110, {2, 0, ""}: 100}},
+		{Share: 1, Ratio: 0.9, Epoch: 7, Wants: map[Rung]int64{{1, 5, ""}: 110}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -60,17 +60,17 @@ func TestNeedsTopUp(t *testing.T) {
 		{ShareID: 1, ShapeID: 2, Ready: 150, PiecesLeft: 1000, Tasks: 4},
 		{ShareID: 2, ShapeID: 1, Ready: 100, PiecesLeft: 1000, Tasks: 1}, // nothing below its mark
 	}
-	lacking := rung{1, 0, ""}
+	lacking := Rung{1, 0, ""}
 	for _, c := range []struct {
 		name string
 		mark Mark
-		want map[rung]int64
+		want map[Rung]int64
 	}{
-		{"room", Mark{Floor: 100, Cap: 1000, Batch: 200, Tasks: 7}, map[rung]int64{lacking: 150, {2, 0, ""}: 50}},
-		{"too many jobs", Mark{Floor: 100, Cap: 1000, Batch: 199, Tasks: 7}, map[rung]int64{lacking: 150}},
-		{"too many tasks", Mark{Floor: 100, Cap: 1000, Batch: 200, Tasks: 6}, map[rung]int64{lacking: 150}},
+		{"room", Mark{Floor: 100, Cap: 1000, Batch: 200, Tasks: 7}, map[Rung]int64{lacking: 150, {2, 0, ""}: 50}},
+		{"too many jobs", Mark{Floor: 100, Cap: 1000, Batch: 199, Tasks: 7}, map[Rung]int64{lacking: 150}},
+		{"too many tasks", Mark{Floor: 100, Cap: 1000, Batch: 200, Tasks: 6}, map[Rung]int64{lacking: 150}},
 	} {
-		want := []need{{Share: 1, Ratio: 0.5, Wants: c.want}}
+		want := []Need{{Share: 1, Ratio: 0.5, Wants: c.want}}
 		if d := cmp.Diff(want, needs(levels, nil, nil, c.mark)); d != "" {
 			t.Errorf("%s: %s", c.name, d)
 		}
@@ -106,28 +106,17 @@ func TestNeedsInTurn(t *testing.T) {
 	}
 }
 
-func TestAllot(t *testing.T) {
-	tasks := []sourceTask{
-		{ID: 1, ShapeID: 1, Priority: 9, NJobs: 10, NPieces: 10, Quota: 10},
-		{ID: 2, ShapeID: 1, Priority: 9, NJobs: 12, NPieces: 10, Quota: 12, NGenerated: 8, NSplit: 8}, // 2 fresh, then 2 again
-		{ID: 3, ShapeID: 2, Priority: 5, NJobs: 100, NPieces: 100, Quota: 100},
+// Marks of users are parts of the share's, and what is known of the stock is of each user.
+func TestNeedsOfUsers(t *testing.T) {
+	m := Mark{Floor: 100, Cap: 1000}.withDefaults()
+	levels := []level{
+		{ShareID: 1, UserName: "ann", ShapeID: 1, LotsReady: 60, PiecesLeft: 1000},
+		{ShareID: 1, UserName: "bob", ShapeID: 1, LotsReady: 60, PiecesLeft: 1000},
+		{ShareID: 1, UserName: "eve", ShapeID: 1},
 	}
-	type got struct{ ID, Fresh, Again int64 }
-	for _, c := range []struct {
-		wants map[rung]int64
-		batch int64
-		want  []got
-	}{
-		{map[rung]int64{{1, 9, ""}: 100, {2, 5, ""}: 3}, 50, []got{{1, 10, 0}, {2, 2, 2}, {3, 3, 0}}},
-		{map[rung]int64{{1, 9, ""}: 13}, 50, []got{{1, 10, 0}, {2, 2, 1}}},
-		{map[rung]int64{{1, 9, ""}: 100, {2, 5, ""}: 3}, 7, []got{{1, 7, 0}}},
-	} {
-		var list []got
-		for _, p := range allot(tasks, nil, c.wants, c.batch) {
-			list = append(list, got{p.ID, p.fresh, p.again})
-		}
-		if d := cmp.Diff(c.want, list); d != "" {
-			t.Error(d)
-		}
+	stock := []dispatcher.Stock{{Share: 1, Shape: 1, User: "ann", Ready: 10}, {Share: 1, Shape: 1, User: "bob", Ready: 55}}
+	want := []Need{{Share: 1, Ratio: 0.2, Wants: map[Rung]int64{{1, 0, "ann"}: 90, {1, 0, "bob"}: 45}}} // bob, who lacks none, with her
+	if d := cmp.Diff(want, needs(levels, stock, nil, m)); d != "" {
+		t.Error(d)
 	}
 }

@@ -1,4 +1,4 @@
-package generator
+package broker
 
 import (
 	"cmp"
@@ -70,21 +70,21 @@ type level struct {
 	Epoch      int64
 }
 
-// rung names a level inside its share.
-type rung struct {
+// Rung names a level inside its share.
+type Rung struct {
 	Shape    int32
 	Priority int
 	User     string
 }
 
-// need is what a share lacks.
-type need struct {
+// Need is what a share lacks.
+type Need struct {
 	Share shares.ShareID
 	Epoch int64   // of the state that this was decided on
 	Ratio float64 // smallest stock in relation to its mark: the order of needs
 	Turn  int     // among those with nothing, for which pulls wait: from 1; 0: it has something, or that is not known
 	Most  int64   // jobs of a batch; 0: as many as any
-	Wants map[rung]int64
+	Wants map[Rung]int64
 }
 
 // needs says which shares are below their marks, neediest first, and how many jobs they want at which priority. Those with
@@ -92,7 +92,7 @@ type need struct {
 // The stock of a priority is that of itself and all higher ones, so that ready jobs of low priority never keep an
 // urgent task waiting; where users are told apart each has his own, or those who have less would find no jobs of theirs when it is
 // their turn. Levels come by share, user, shape and falling priority.
-func needs(levels []level, stock []dispatcher.Stock, order []shares.ShareID, m Mark) []need {
+func needs(levels []level, stock []dispatcher.Stock, order []shares.ShareID, m Mark) []Need {
 	known, users := byUser(stock), usersOf(levels)
 	for i := range levels {
 		if l := &levels[i]; l.LotsReady > 0 && len(stock) > 0 {
@@ -101,10 +101,10 @@ func needs(levels []level, stock []dispatcher.Stock, order []shares.ShareID, m M
 			l.Ready += l.LotsReady
 		}
 	}
-	var list []need
+	var list []Need
 	for i := 0; i < len(levels); {
-		n := need{Share: levels[i].ShareID, Epoch: levels[i].Epoch, Wants: map[rung]int64{}}
-		tasks, spare := int64(0), map[rung]int64{}
+		n := Need{Share: levels[i].ShareID, Epoch: levels[i].Epoch, Wants: map[Rung]int64{}}
+		tasks, spare := int64(0), map[Rung]int64{}
 		for i < len(levels) && levels[i].ShareID == n.Share {
 			j, key := i, levels[i].stockKey()
 			for j < len(levels) && levels[j].stockKey() == key {
@@ -128,7 +128,7 @@ func needs(levels []level, stock []dispatcher.Stock, order []shares.ShareID, m M
 }
 
 // inTurn sorts needs, and makes batches small while several shares have nothing.
-func inTurn(list []need, order []shares.ShareID, m Mark) {
+func inTurn(list []Need, order []shares.ShareID, m Mark) {
 	turns := make(map[shares.ShareID]int, len(order))
 	for i, id := range slices.Backward(order) {
 		turns[id] = i + 1
@@ -145,7 +145,7 @@ func inTurn(list []need, order []shares.ShareID, m Mark) {
 			list[i].Most = m.First
 		}
 	}
-	slices.SortStableFunc(list, func(a, b need) int {
+	slices.SortStableFunc(list, func(a, b Need) int {
 		return cmp.Or(cmp.Compare(a.Ratio, b.Ratio), cmp.Compare(uint(a.Turn-1), uint(b.Turn-1))) // who has none comes last
 	})
 }
@@ -181,7 +181,7 @@ func usersOf(levels []level) map[stockKey]int {
 // add goes through the levels of one shape from the highest priority down. spare gets what those have room for that are not
 // below their mark: it costs little where the share has a batch anyway, and much as one of its own a moment later, since what a
 // COPY costs beside its rows is that of a thousand of them.
-func (n *need) add(levels []level, low int64, spare map[rung]int64) {
+func (n *Need) add(levels []level, low int64, spare map[Rung]int64) {
 	stock := int64(0)
 	for _, l := range levels {
 		stock += max(l.Ready, 0)
@@ -197,20 +197,20 @@ func (n *need) add(levels []level, low int64, spare map[rung]int64) {
 			wants = n.Wants
 		}
 		want := min(l.PiecesLeft, 2*low-stock)
-		wants[rung{l.ShapeID, l.Priority, l.UserName}] = want
+		wants[Rung{l.ShapeID, l.Priority, l.UserName}] = want
 		stock += want
 	}
 }
 
-func total(wants map[rung]int64) (n int64) {
+func total(wants map[Rung]int64) (n int64) {
 	for _, want := range wants {
 		n += want
 	}
 	return n
 }
 
-// shapes of the wants, sorted.
-func (n *need) shapes() []int32 {
+// Shapes of the wants, sorted.
+func (n *Need) Shapes() []int32 {
 	var ids []int32
 	for r := range n.Wants {
 		ids = append(ids, r.Shape)
@@ -219,8 +219,8 @@ func (n *need) shapes() []int32 {
 	return slices.Compact(ids)
 }
 
-// ofUsers are the users and shapes of the wants, pair by pair; none where users are not told apart.
-func (n *need) ofUsers() (users []string, shapes []int32) {
+// Users are the users and shapes of the wants, pair by pair; none where users are not told apart.
+func (n *Need) Users() (users []string, shapes []int32) {
 	for r := range n.Wants {
 		if r.User != "" {
 			users, shapes = append(users, r.User), append(shapes, r.Shape)
