@@ -31,6 +31,7 @@ import (
 type Work struct {
 	Tasks    Tasks
 	Steering Steering
+	Past     Past
 }
 
 // Config is what the API is made of. Dispatcher, Tasks, Steering, Site and Reports are needed.
@@ -197,7 +198,7 @@ func (s *server) routes() http.Handler {
 		jobs := &jobCalls{s.doc, known, s.dispatcher, s.Tasks, s.Relay}
 		shares := &shareCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site, s.Relay}
 		resources := &resourceCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site}
-		site := &siteCalls{s.doc, s.Steering, s.Site}
+		site := &siteCalls{s.doc, s.Past, s.Site}
 		r.Put("/v1/tasks/{id}/inputs", tasks.inputs)
 		tasks.taskRoutes()
 		tasks.reassignRoutes()

@@ -17,6 +17,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/report"
@@ -278,8 +279,8 @@ func (f *fakeTasks) Reassign(_ context.Context, r generator.ReassignRequest) (ge
 	return generator.Reassigned{Share: r.Share, Tasks: []generator.TaskReassigned{{Task: 3, From: "B", Moved: true}}}, f.err
 }
 
-func (f *fakeTasks) Retag(context.Context, *site.Site, time.Duration) (generator.Retagging, error) {
-	return generator.Retagging{Moves: []generator.Retagged{{Old: "A", New: "B", Tasks: 1}}, Unmatched: []generator.NoShare{}}, f.err
+func (f *fakeTasks) Retag(context.Context, *site.Site, time.Duration) (tags.Retagging, error) {
+	return tags.Retagging{Moves: []tags.Retagged{{Old: "A", New: "B", Tasks: 1}}, Unmatched: []tags.NoShare{}}, f.err
 }
 
 // fakeSite takes every file.
@@ -382,7 +383,7 @@ type bench struct {
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
-		Dispatcher: b.dispatcher, Work: Work{b.tasks, b.tasks}, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
+		Dispatcher: b.dispatcher, Work: Work{Tasks: b.tasks, Steering: b.tasks, Past: b.tasks}, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
 	}
 	for _, f := range change {
 		f(&c)

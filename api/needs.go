@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/site"
@@ -87,9 +88,13 @@ type Steering interface {
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	// Scale changes how many replicas or jobs a task of groups has.
 	Scale(ctx context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error)
-	// Reassign gives tasks to another share; Retag tells what other rules would make of past tasks.
+	// Reassign gives tasks to another share.
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
-	Retag(ctx context.Context, st *site.Site, since time.Duration) (generator.Retagging, error)
+}
+
+// Past tells what other rules would make of past tasks; tags.Past is one.
+type Past interface {
+	Retag(ctx context.Context, st *site.Site, since time.Duration) (tags.Retagging, error)
 }
 
 // Site keeps the versions of the site file; *site.Store is one.
@@ -133,6 +138,7 @@ var (
 	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
 	_ Tasks      = (*view.Reader)(nil)
 	_ Steering   = (*generator.Generator)(nil)
+	_ Past       = tags.Past{}
 	_ Site       = (*site.Store)(nil)
 	_ Access     = (*access.Store)(nil)
 )

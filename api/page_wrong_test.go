@@ -8,8 +8,8 @@ import (
 
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher/job"
-	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 )
 
 // All that is wrong with a link is named at once, by what it is: a parameter of the query; on a page too.
@@ -76,7 +76,7 @@ func TestWordsOfErrors(t *testing.T) {
 		!strings.Contains(w.Body.String(), `href="/queues"`) || strings.Contains(w.Body.String(), "type=\"password\"") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	p := problem.Of(fmt.Errorf("%w: no tagging rule matches; closest is rule 1", generator.ErrUntagged))
+	p := problem.Of(fmt.Errorf("%w: no tagging rule matches; closest is rule 1", tags.ErrUntagged))
 	if text := p.Error(); strings.Count(text, "no tagging rule") != 1 || strings.Contains(text, "no share for this task") || p.Code != "untagged" {
 		t.Error(text)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/strict"
@@ -64,8 +65,8 @@ func TestTaskErrors(t *testing.T) {
 		{fmt.Errorf("task 3: %w", view.ErrNoTask), 404, "no_task"},
 		{&generator.StateError{Task: 3, Verb: "pause", State: "done"}, 409, "task_state"},
 		{generator.ErrKeyReused, 422, "key_reused"},
-		{fmt.Errorf("%w: closest is rule 1", generator.ErrUntagged), 422, "untagged"},
-		{fmt.Errorf("submit: %w", generator.ErrNoSite), 409, "no_site"},
+		{fmt.Errorf("%w: closest is rule 1", tags.ErrUntagged), 422, "untagged"},
+		{fmt.Errorf("submit: %w", tags.ErrNoSite), 409, "no_site"},
 		{spec.Faults{{Field: "count", Message: "is negative", Hint: "1 or more"}}, 422, "invalid"},
 	} {
 		b.tasks.err = fmt.Errorf("submit: %w", c.err)

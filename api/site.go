@@ -49,9 +49,9 @@ type versionInput struct {
 
 // siteCalls are the routes of the site file: its versions, those to come, and what one would do.
 type siteCalls struct {
-	doc      *document
-	steering Steering
-	site     Site
+	doc  *document
+	past Past
+	site Site
 }
 
 func (s *siteCalls) siteRoutes() {

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 )
 
@@ -128,11 +129,11 @@ func (s *taskCalls) tagRoutes() {
 	route(s.doc, huma.Operation{
 		OperationID: "test-tags", Method: http.MethodPost, Path: "/v1/tags/test", Tags: []string{"tasks"}, Summary: "Explain how a task would be tagged",
 		Description: "Rule by rule, with the site in force. Nothing is stored.",
-	}, func(ctx context.Context, in *specInput) (generator.TagTest, error) {
+	}, func(ctx context.Context, in *specInput) (tags.TagTest, error) {
 		st, err := s.site.Load(ctx)
 		if err != nil {
-			return generator.TagTest{}, err
+			return tags.TagTest{}, err
 		}
-		return generator.TestTags(st, in.Body), nil
+		return tags.Test(st, in.Body), nil
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/divvyhq/divvy/api/problem"
-	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -48,16 +48,16 @@ func (s *siteCalls) whatIf(ctx context.Context, in *whatIfInput) (site.Applied, 
 	}))
 }
 
-func (s *siteCalls) retag(ctx context.Context, in *retagInput) (generator.Retagging, error) {
+func (s *siteCalls) retag(ctx context.Context, in *retagInput) (tags.Retagging, error) {
 	since, err := shares.ParseDuration(in.Since)
 	if err != nil || since <= 0 {
 		var f problem.Faults
 		f.Add("query.since", "expected a duration such as 90m, 24h or 7d", in.Since)
-		return generator.Retagging{}, f.Problem()
+		return tags.Retagging{}, f.Problem()
 	}
 	st, err := s.site.Preview(ctx, in.File, slices.Clone(in.RawBody))
 	if err != nil {
-		return generator.Retagging{}, err
+		return tags.Retagging{}, err
 	}
-	return s.steering.Retag(ctx, st, time.Duration(since))
+	return s.past.Retag(ctx, st, time.Duration(since))
 }

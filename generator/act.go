@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 )
 
@@ -102,7 +103,7 @@ func (g *Generator) Act(ctx context.Context, r ActRequest) (Acted, error) {
 		if err != nil {
 			return Acted{}, fmt.Errorf("site: %w", err)
 		}
-		if _, err := leafByPath(st, r.To); err != nil {
+		if _, err := tags.Leaf(st, r.To); err != nil {
 			return Acted{}, err
 		}
 	}
@@ -273,7 +274,7 @@ func (a TaskActed) judged(verb Verb, err error) (TaskActed, error) {
 		a.Before, a.After, a.Why, err = refused.State, refused.State, refused.Error(), nil
 	case errors.Is(err, view.ErrNoTask):
 		a.Why, err = WhyNoTask, nil
-	case errors.Is(err, ErrUntagged), (verb == VerbRetry || verb == VerbScale) && errors.Is(err, spec.ErrInvalid):
+	case errors.Is(err, tags.ErrUntagged), (verb == VerbRetry || verb == VerbScale) && errors.Is(err, spec.ErrInvalid):
 		a.Why, err = err.Error(), nil
 	case err == nil && !a.Changed && a.Why == "":
 		a.Why = "nothing to do"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 )
 
@@ -221,7 +222,7 @@ func TestSubmitMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []error{nil, spec.ErrInvalid, ErrUntagged, nil, nil, nil, spec.ErrInvalid} {
+	for i, want := range []error{nil, spec.ErrInvalid, tags.ErrUntagged, nil, nil, nil, spec.ErrInvalid} {
 		if !errors.Is(first[i].Err, want) || (want == nil) != (first[i].Task.ID > 0) {
 			t.Errorf("task %d: %+v, want %v", i, first[i], want)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -63,7 +64,7 @@ func TestMoveAhead(t *testing.T) {
 			t.Errorf("task %d: share %s, jobs %s, want %s, %s", is.task, task.Share, jobs, is.share, is.jobs)
 		}
 	}
-	if verdict := w.task(t, small).TaggedBy.Verdict; verdict == explicit {
+	if verdict := w.task(t, small).TaggedBy.Verdict; verdict == tags.Explicit {
 		t.Errorf("the task counts as one that named its share: %s", verdict)
 	}
 	steps(t, w.Settle)

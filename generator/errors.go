@@ -7,10 +7,6 @@ import (
 
 // Sentinels of the package; api/problem maps each to a status.
 var (
-	// ErrUntagged: no rule gives the task a share, and the site refuses such tasks. (422)
-	ErrUntagged = errors.New("no share for this task")
-	// ErrNoSite: no site file was ever applied, so there is no share that a task could have. (409)
-	ErrNoSite = errors.New("no site file has been applied yet")
 	// ErrKeyReused: the Idempotency-Key was used before with another body. (422)
 	ErrKeyReused = errors.New("idempotency key used before with another body")
 	// ErrState: the task is in a state in which this cannot be done; see StateError. (409)

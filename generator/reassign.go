@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
@@ -115,7 +116,7 @@ func (g *Generator) leafInForce(ctx context.Context, tx pgx.Tx, path string) (*s
 	if err != nil {
 		return nil, 0, err
 	}
-	to, err := leafByPath(st, path)
+	to, err := tags.Leaf(st, path)
 	return st, to, err
 }
 
@@ -129,7 +130,7 @@ func (g *Generator) siteInForce(ctx context.Context, tx pgx.Tx) (*site.Site, err
 		return nil, fmt.Errorf("site: %w", err)
 	}
 	if st.Number == 0 {
-		return nil, ErrNoSite
+		return nil, tags.ErrNoSite
 	}
 	var inForce int64
 	if err := tx.QueryRow(ctx, query["newest_site"]).Scan(&inForce); err != nil {
@@ -207,7 +208,7 @@ func (t *movableTask) take(ctx context.Context, tx pgx.Tx, r reassignment, out *
 		out.Pieces = t.Pieces
 	}
 	_, err := tx.Exec(ctx, query["reassign"], pgx.StrictNamedArgs{"task": t.ID, "share": int32(r.to),
-		"tagged_by": view.TaggedBy{Verdict: explicit}, "site_version": r.site})
+		"tagged_by": view.TaggedBy{Verdict: tags.Explicit}, "site_version": r.site})
 	if err != nil {
 		return err
 	}

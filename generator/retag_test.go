@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/internal/pgtest"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
@@ -41,19 +42,19 @@ queues:
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Retag(context.Background(), st, 7*24*time.Hour)
+	got, err := tags.Past{Pool: w.db}.Retag(context.Background(), st, 7*24*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Retagging{SinceS: 7 * 86400, Tasks: 7, Jobs: 48, Changed: 5, Groups: 5,
-		Moves: []Retagged{
+	want := tags.Retagging{SinceS: 7 * 86400, Tasks: 7, Jobs: 48, Changed: 5, Groups: 5,
+		Moves: []tags.Retagged{
 			{Old: "Prod/MC", Tasks: 1, Jobs: 7},
 			{Old: "Prod/MC", New: "Prod/Redo", Tasks: 3, Jobs: 30},
 			{Old: "Prod/Rep", New: "Prod/Redo", Same: true, Tasks: 1, Jobs: 4},
 			{Old: "Test", New: "Test", Same: true, Tasks: 1, Jobs: 2},
 			{Old: "Wide", Tasks: 1, Jobs: 5},
 		},
-		Unmatched: []NoShare{
+		Unmatched: []tags.NoShare{
 			{Old: "Prod/MC", Verdict: "hold", Tasks: 1, Jobs: 7, Example: odd, Attributes: tagging.Attributes{"label": "managed", "working_group": "GP_SM"},
 				Reason: `no tagging rule matches; closest is rule 1 (share Prod/Redo): working_group is "GP_SM", not "GP_PHYS"`},
 			{Old: "Wide", Verdict: "invalid", Tasks: 1, Jobs: 5, Example: gone, Attributes: tagging.Attributes{"label": "managed", "working_group": "GP_PHYS"},

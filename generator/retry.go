@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/chain"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/throttle"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -94,4 +95,22 @@ func alter(ctx context.Context, tx pgx.Tx, task int64, with *spec.Changes) error
 		return fmt.Errorf("changes: %w", err)
 	}
 	return nil
+}
+
+// reshare gives a task that is about to be tried again another share when its old one is no leaf any more.
+func reshare(ctx context.Context, tx pgx.Tx, t lockedTask, st *site.Site) error {
+	err := stillLeaf(ctx, tx, t.share())
+	if !errors.Is(err, ErrSiteChanged) {
+		return err
+	}
+	tag := tags.Again(st, t.Attributes)
+	if tag.Share == 0 {
+		return fmt.Errorf("%w: its share was removed, and %s", tags.ErrUntagged, tag.Reason)
+	}
+	if err := stillLeaf(ctx, tx, tag.Share); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, query["reshare"], pgx.StrictNamedArgs{"task": t.ID, "share": shareArg(tag.Share), "tagged_by": tag.By,
+		"site_version": st.Number})
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
@@ -142,7 +143,7 @@ func (g *Generator) submit(ctx context.Context, req SubmitRequest) (id int64, er
 // newTask is all that goes into a task's row.
 type newTask struct {
 	spec spec.Spec
-	tag  tagged
+	tag  tags.Tag
 	key  string
 	hash []byte
 

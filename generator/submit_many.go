@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/throttle"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -180,11 +181,11 @@ func prepare(st *site.Site, req SubmitRequest) (n newTask, err error) {
 	if n.spec, err = s.WithTemplates(st.ClaimTemplates); err != nil {
 		return n, err
 	}
-	if n.tag, err = tagTask(st, &n.spec); err != nil {
+	if n.tag, err = tags.Of(st, &n.spec); err != nil {
 		return n, err
 	}
 	if req.Strict {
-		if reason := n.spec.Nowhere(st.Version(), n.tag.path(st)); reason != "" {
+		if reason := n.spec.Nowhere(st.Version(), n.tag.Path(st)); reason != "" {
 			return n, spec.Invalid("requirements", reason, "submit it without strict, and it waits for a queue that can")
 		}
 	}

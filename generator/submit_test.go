@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 )
 
@@ -28,7 +29,7 @@ func TestSubmit(t *testing.T) {
 
 func TestSubmitToTheShareThatTheTaskNames(t *testing.T) {
 	w := newWorld(t)
-	if task := w.submit(t, managed(func(s *spec.Spec) { s.Share = "Prod/Rep" })); task.Share != "Prod/Rep" || task.TaggedBy.Verdict != explicit {
+	if task := w.submit(t, managed(func(s *spec.Spec) { s.Share = "Prod/Rep" })); task.Share != "Prod/Rep" || task.TaggedBy.Verdict != tags.Explicit {
 		t.Errorf("task %+v", task)
 	}
 	for share, want := range map[string]string{"Prod": "not a leaf", "Prod/MD": `did you mean "Prod/MC"`} {
@@ -54,7 +55,7 @@ func TestSubmitUntagged(t *testing.T) {
 	w := newWorld(t)
 	written := managed(func(s *spec.Spec) { s.WorkingGroup = "AP_X" })
 	_, err := w.Submit(context.Background(), SubmitRequest{Spec: written})
-	if !errors.Is(err, ErrUntagged) || !strings.Contains(err.Error(), `working_group is "AP_X", not "GP_.*"`) {
+	if !errors.Is(err, tags.ErrUntagged) || !strings.Contains(err.Error(), `working_group is "AP_X", not "GP_.*"`) {
 		t.Errorf("rejected with %v", err)
 	}
 	w.apply(t, strings.Replace(siteYAML, "on_no_match: reject", "on_no_match: hold", 1))
@@ -143,12 +144,12 @@ func TestTestTags(t *testing.T) {
 		{managed(func(s *spec.Spec) { s.Label = "none" }), "reject", "", ""},
 		{managed(func(s *spec.Spec) { s.Share = "Prod" }), "invalid", "", ""},
 	} {
-		got := TestTags(st, c.spec)
+		got := tags.Test(st, c.spec)
 		if got.Verdict != c.verdict || got.Share != c.share || got.JobShare != c.jobShare {
 			t.Errorf("%+v: %+v", c.spec, got)
 		}
 	}
-	if got := TestTags(st, managed(wide)).Attributes["resource_type"]; got != "MCORE_HIMEM" {
+	if got := tags.Test(st, managed(wide)).Attributes["resource_type"]; got != "MCORE_HIMEM" {
 		t.Errorf("resource type %s", got)
 	}
 }

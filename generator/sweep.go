@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -88,7 +89,7 @@ func (g *Generator) retagBatch(ctx context.Context, st *site.Site, after int64) 
 			return err
 		}
 		for _, t := range tasks {
-			tag := tagAgain(st, t.Attributes)
+			tag := tags.Again(st, t.Attributes)
 			if err := stillLeaf(ctx, tx, tag.Share); err != nil {
 				if errors.Is(err, ErrSiteChanged) {
 					return nil // the site is newer than what we see: next time

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/site"
 )
@@ -114,7 +115,7 @@ func (s tasks) noTask(call string, err error) wire.Envelope {
 		return wire.Envelope{Message: "Task not found", Data: taskUnknown}
 	case errors.Is(err, generator.ErrState):
 		code = taskState
-	case errors.Is(err, spec.ErrInvalid), errors.Is(err, generator.ErrUntagged), errors.Is(err, generator.ErrNoSite),
+	case errors.Is(err, spec.ErrInvalid), errors.Is(err, tags.ErrUntagged), errors.Is(err, tags.ErrNoSite),
 		errors.Is(err, generator.ErrKeyReused), errors.Is(err, generator.ErrSiteChanged):
 	default:
 		s.Log.Warn("task "+call, "error", err)
@@ -174,7 +175,7 @@ func (s tasks) reassignShare(r *http.Request, a wire.Args) wire.Envelope {
 		return s.noTask("reassign_global_share", err)
 	}
 	if st.Number == 0 {
-		return s.noTask("reassign_global_share", generator.ErrNoSite)
+		return s.noTask("reassign_global_share", tags.ErrNoSite)
 	}
 	share, err := taskspec.LeafNamed(st, a.Text("share"))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 )
 
@@ -56,14 +57,14 @@ type paramFaults struct{ error }
 // cannotBe is true for faults of the parameters themselves.
 func cannotBe(err error) bool {
 	var faults paramFaults
-	return errors.As(err, &faults) || errors.Is(err, spec.ErrInvalid) || errors.Is(err, generator.ErrUntagged)
+	return errors.As(err, &faults) || errors.Is(err, spec.ErrInvalid) || errors.Is(err, tags.ErrUntagged)
 }
 
 // makeTask stores a task.
 func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (view.Task, []taskspec.Ignored, error) {
 	st, err := s.Site.Load(ctx)
 	if err == nil && st.Number == 0 {
-		err = generator.ErrNoSite
+		err = tags.ErrNoSite
 	}
 	if err != nil {
 		return view.Task{}, nil, err

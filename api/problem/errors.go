@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -103,11 +104,11 @@ var known = []struct {
 	{dispatcher.ErrNoTask, Code{Status: 404, Name: "no_task", Title: "No task has this id"}},
 	{generator.ErrSiteChanged, Code{Status: 503, Name: "site_changed", Title: "The site has just changed", RetryIn: 1}},
 	{generator.ErrState, Code{Status: 409, Name: "task_state", Title: "The task is in a state in which this cannot be done"}},
-	{generator.ErrNoSite, Code{Status: 409, Name: "no_site", Title: "No site file has been applied yet, so there are no shares",
+	{tags.ErrNoSite, Code{Status: 409, Name: "no_site", Title: "No site file has been applied yet, so there are no shares",
 		Hint: "`divvy apply -f site.yml` applies one"}},
 	{generator.ErrKeyReused, Code{Status: 422, Name: "key_reused", Title: "This Idempotency-Key was used with another body",
 		Hint: "send another key, or the same body"}},
-	{generator.ErrUntagged, Code{Status: 422, Name: "untagged", Title: "The task gets no share",
+	{tags.ErrUntagged, Code{Status: 422, Name: "untagged", Title: "The task gets no share",
 		Hint: "`divvy tags test -f task.yml` explains, rule by rule; share: in the task names one"}},
 	{spec.ErrInvalid, Invalid},
 	{site.ErrMoving, Code{Status: 503, Name: "moving", Title: "Live work moves first; the change is not in force yet",
@@ -159,7 +160,7 @@ func problemIn(err error) *wire.Problem {
 	}
 	for _, k := range known {
 		if errors.Is(err, k.err) {
-			return New(k.Code, strings.TrimPrefix(err.Error(), generator.ErrUntagged.Error()+": ")) // its title says that
+			return New(k.Code, strings.TrimPrefix(err.Error(), tags.ErrUntagged.Error()+": ")) // its title says that
 		}
 	}
 	switch code := pg.Code(err); {

@@ -24,6 +24,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lease"
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/harvester"
@@ -179,7 +180,7 @@ func (d *Daemon) serve(context.Context) error {
 	calls.Sandboxes = d.sandboxes
 	calls.Known, calls.Steering, calls.Site = d.tasks, d.generator, d.store
 	handler := api.New(api.Config{
-		Dispatcher: d.dispatcher, Work: api.Work{Tasks: d.tasks, Steering: d.generator}, Site: ownSite{d.store, d}, Ready: d.ready,
+		Dispatcher: d.dispatcher, Work: api.Work{Tasks: d.tasks, Steering: d.generator, Past: tags.Past{Pool: d.pool}}, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.callers.book, Closed: d.cfg.Access.Closed(), Access: d.callers.tokens, Outside: d.callers.credentials(), Rates: edge.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.ports.panda != nil,

@@ -1,15 +1,18 @@
-package generator
+package tags
 
 import (
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 	"github.com/divvyhq/divvy/shares/tagging"
@@ -64,14 +67,22 @@ type pastGroup struct {
 	Attributes tagging.Attributes `db:"-"`
 }
 
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var query = pg.MustLoad(sqlFiles)
+
+// Past is the tasks that were.
+type Past struct{ Pool *pgxpool.Pool }
+
 // Retag tells what the rules of st, a site file that need not be in force (site.Store.Preview), would make of the
 // tasks that were submitted since. The database groups them by the fields that the rules read, and groups are counted
 // as they come: memory does not grow with the tasks.
-func (g *Generator) Retag(ctx context.Context, st *site.Site, since time.Duration) (Retagging, error) {
+func (p Past) Retag(ctx context.Context, st *site.Site, since time.Duration) (Retagging, error) {
 	out := Retagging{SinceS: since.Seconds(), Unmatched: []NoShare{}}
 	moves := map[[2]string]*Retagged{}
 	opts := pgx.TxOptions{AccessMode: pgx.ReadOnly}
-	err := pgx.BeginTxFunc(ctx, g.cfg.Pool, opts, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, p.Pool, opts, func(tx pgx.Tx) error {
 		fields := fieldsOf(st.Rules)
 		rows, err := tx.Query(ctx, query["past_tags"], pgx.StrictNamedArgs{"fields": fields, "since_s": since.Seconds()})
 		if err != nil {
@@ -79,17 +90,17 @@ func (g *Generator) Retag(ctx context.Context, st *site.Site, since time.Duratio
 		}
 		defer rows.Close()
 		for rows.Next() {
-			p, err := pgx.RowToStructByName[pastGroup](rows)
+			g, err := pgx.RowToStructByName[pastGroup](rows)
 			if err != nil {
 				return err
 			}
-			p.Attributes = tagging.Attributes{}
-			for i, value := range p.Read {
+			g.Attributes = tagging.Attributes{}
+			for i, value := range g.Read {
 				if value != nil {
-					p.Attributes[fields[i]] = *value
+					g.Attributes[fields[i]] = *value
 				}
 			}
-			out.add(st, p, moves)
+			out.add(st, g, moves)
 		}
 		return rows.Err()
 	})
@@ -120,7 +131,7 @@ func (r *Retagging) add(st *site.Site, p pastGroup, moves map[[2]string]*Retagge
 	t, err := p.tag(st)
 	m := Retagged{Old: p.Share}
 	if err == nil && t.Share != 0 {
-		m.New, m.Same = pathOf(st, t.Share), t.Share == p.ShareID
+		m.New, m.Same = Path(st, t.Share), t.Share == p.ShareID
 	} else {
 		m.Same = p.ShareID == 0
 		r.miss(p, t, err)
@@ -137,27 +148,27 @@ func (r *Retagging) add(st *site.Site, p pastGroup, moves map[[2]string]*Retagge
 }
 
 // tag is tagTask for a task that was: one that named its share keeps it, by its id, under whatever name it has.
-func (p pastGroup) tag(st *site.Site) (tagged, error) {
+func (p pastGroup) tag(st *site.Site) (Tag, error) {
 	if !p.Named {
-		return tagAgain(st, p.Attributes), nil
+		return Again(st, p.Attributes), nil
 	}
 	i, ok := st.Tree.ByID(p.OwnID)
 	if !ok || !st.Tree.Leaf(i) {
-		return tagged{}, fmt.Errorf("the task names %s, which is no leaf then", p.Own)
+		return Tag{}, fmt.Errorf("the task names %s, which is no leaf then", p.Own)
 	}
-	t := tagged{Share: p.OwnID}
+	t := Tag{Share: p.OwnID}
 	if st.Tags == nil {
 		return t, nil
 	}
 	if path, ok := st.Tags.TagJob(p.Attributes); ok {
 		var err error
-		t.Share, err = leafByPath(st, path)
+		t.Share, err = Leaf(st, path)
 		return t, err
 	}
 	return t, nil
 }
 
-func (r *Retagging) miss(p pastGroup, t tagged, err error) {
+func (r *Retagging) miss(p pastGroup, t Tag, err error) {
 	if len(r.Unmatched) == mostUnmatched {
 		return
 	}

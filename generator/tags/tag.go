@@ -1,12 +1,9 @@
-package generator
+package tags
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -16,11 +13,19 @@ import (
 	"github.com/divvyhq/divvy/shares/tagging"
 )
 
-// explicit is the verdict on a task that names its share.
-const explicit = "explicit"
+// Errors of tasks without a share; api/problem maps each to a status.
+var (
+	// ErrUntagged: no rule gives the task a share, and the site refuses such tasks. (422)
+	ErrUntagged = errors.New("no share for this task")
+	// ErrNoSite: no site file was ever applied, so there is no share that a task could have. (409)
+	ErrNoSite = errors.New("no site file has been applied yet")
+)
 
-// tagged is where a task and its jobs go.
-type tagged struct {
+// Explicit is the verdict on a task that names its share.
+const Explicit = "explicit"
+
+// Tag is where a task and its jobs go.
+type Tag struct {
 	State      string         // ready, or waiting when nothing matches and such tasks are held
 	Reason     string         // of waiting
 	Share      shares.ShareID // of the jobs; 0 = none yet
@@ -30,8 +35,8 @@ type tagged struct {
 	Version    int64
 }
 
-// path of the share of the jobs, "" while there is none.
-func (t *tagged) path(st *site.Site) string {
+// Path of the share of the jobs, "" while there is none.
+func (t *Tag) Path(st *site.Site) string {
 	i, ok := st.Tree.ByID(t.Share)
 	if t.Share == 0 || !ok {
 		return ""
@@ -39,37 +44,37 @@ func (t *tagged) path(st *site.Site) string {
 	return st.Tree.Nodes[i].Path
 }
 
-// tagTask finds the share of a new task. Errors: ErrNoSite, ErrUntagged, and ErrInvalid for an explicit share that is
+// Of finds the share of a new task. Errors: ErrNoSite, ErrUntagged, and ErrInvalid for an explicit share that is
 // no leaf.
-func tagTask(st *site.Site, s *spec.Spec) (tagged, error) {
+func Of(st *site.Site, s *spec.Spec) (Tag, error) {
 	if st.Number == 0 {
-		return tagged{}, ErrNoSite
+		return Tag{}, ErrNoSite
 	}
 	a := s.Attributes()
 	if s.Share == "" {
-		t := tagAgain(st, a)
+		t := Again(st, a)
 		if t.By.Verdict == string(tagging.Reject) {
-			return tagged{}, fmt.Errorf("%w: %s", ErrUntagged, t.Reason)
+			return Tag{}, fmt.Errorf("%w: %s", ErrUntagged, t.Reason)
 		}
 		return t, nil
 	}
-	own, err := leafByPath(st, s.Share)
+	own, err := Leaf(st, s.Share)
 	if err != nil {
-		return tagged{}, err
+		return Tag{}, err
 	}
-	t := tagged{State: "ready", Share: own, Attributes: a, By: view.TaggedBy{Verdict: explicit}, Version: st.Number}
+	t := Tag{State: "ready", Share: own, Attributes: a, By: view.TaggedBy{Verdict: Explicit}, Version: st.Number}
 	if path, ok := st.Tags.TagJob(a); ok && path != s.Share {
-		if t.Share, err = leafByPath(st, path); err != nil {
-			return tagged{}, err
+		if t.Share, err = Leaf(st, path); err != nil {
+			return Tag{}, err
 		}
 		t.Own = own
 	}
 	return t, nil
 }
 
-// tagAgain asks the rules only. A task that none matches is waiting, whether new ones would be held or rejected.
-func tagAgain(st *site.Site, a tagging.Attributes) tagged {
-	t := tagged{State: "waiting", Attributes: a, Version: st.Number}
+// Again asks the rules only. A task that none matches is waiting, whether new ones would be held or rejected.
+func Again(st *site.Site, a tagging.Attributes) Tag {
+	t := Tag{State: "waiting", Attributes: a, Version: st.Number}
 	r := tagging.Result{Verdict: tagging.Reject, Rule: -1}
 	if st.Tags != nil {
 		r = st.Tags.Tag(a)
@@ -80,7 +85,7 @@ func tagAgain(st *site.Site, a tagging.Attributes) tagged {
 	}
 	switch r.Verdict {
 	case tagging.Matched, tagging.Default:
-		if id, err := leafByPath(st, r.Share); err == nil { // Compile made sure that it is one
+		if id, err := Leaf(st, r.Share); err == nil { // Compile made sure that it is one
 			t.State, t.Share = "ready", id
 		}
 	default:
@@ -118,8 +123,8 @@ func noMatch(st *site.Site, r tagging.Result) string {
 	return text
 }
 
-// leafByPath finds a share that may hold jobs.
-func leafByPath(st *site.Site, path string) (shares.ShareID, error) {
+// Leaf finds a share that may hold jobs.
+func Leaf(st *site.Site, path string) (shares.ShareID, error) {
 	i, ok := st.Tree.ByPath(path)
 	switch {
 	case path == "", !ok:
@@ -148,14 +153,14 @@ type TagTest struct {
 	Rules      tagging.Result     `json:"rules" doc:"What the rules say, whatever share the task names."`
 }
 
-// TestTags tells what Submit would do about the share of a task, and changes nothing.
-func TestTags(st *site.Site, s spec.Spec) TagTest {
+// Test tells what Submit would do about the share of a task, and changes nothing.
+func Test(st *site.Site, s spec.Spec) TagTest {
 	a := s.Attributes()
 	test := TagTest{Attributes: a, Rules: tagging.Result{Verdict: tagging.Reject, Rule: -1}}
 	if st.Tags != nil {
 		test.Rules = st.Tags.Tag(a)
 	}
-	t, err := tagTask(st, &s)
+	t, err := Of(st, &s)
 	switch {
 	case errors.Is(err, ErrUntagged), errors.Is(err, ErrNoSite):
 		test.Verdict, test.Reason = string(tagging.Reject), noMatch(st, test.Rules)
@@ -165,34 +170,16 @@ func TestTags(st *site.Site, s spec.Spec) TagTest {
 		return test
 	}
 	test.Verdict, test.Reason = t.By.Verdict, t.Reason
-	test.Share = pathOf(st, t.Share)
+	test.Share = Path(st, t.Share)
 	if t.Own != 0 {
-		test.Share, test.JobShare = pathOf(st, t.Own), test.Share
+		test.Share, test.JobShare = Path(st, t.Own), test.Share
 	}
 	return test
 }
 
-func pathOf(st *site.Site, id shares.ShareID) string {
+func Path(st *site.Site, id shares.ShareID) string {
 	if i, ok := st.Tree.ByID(id); ok {
 		return st.Tree.Nodes[i].Path
 	}
 	return ""
-}
-
-// reshare gives a task that is about to be tried again another share when its old one is no leaf any more.
-func reshare(ctx context.Context, tx pgx.Tx, t lockedTask, st *site.Site) error {
-	err := stillLeaf(ctx, tx, t.share())
-	if !errors.Is(err, ErrSiteChanged) {
-		return err
-	}
-	tag := tagAgain(st, t.Attributes)
-	if tag.Share == 0 {
-		return fmt.Errorf("%w: its share was removed, and %s", ErrUntagged, tag.Reason)
-	}
-	if err := stillLeaf(ctx, tx, tag.Share); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, query["reshare"], pgx.StrictNamedArgs{"task": t.ID, "share": shareArg(tag.Share), "tagged_by": tag.By,
-		"site_version": st.Number})
-	return err
 }
