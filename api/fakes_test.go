@@ -16,6 +16,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
@@ -271,8 +272,8 @@ func (f *fakeTasks) Prioritise(_ context.Context, id int64, priority int) (gener
 	return generator.PriorityChange{Task: id, Before: 5, After: priority, Ready: 2}, f.err
 }
 
-func (f *fakeTasks) Scale(_ context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error) {
-	return generator.ScaleChange{Task: id, Group: to.Group, Role: to.Role, Before: 3, After: to.Replicas, Leased: 6, Draining: 1}, f.err
+func (f *fakeTasks) Scale(_ context.Context, id int64, to spec.Scaling) (groups.ScaleChange, error) {
+	return groups.ScaleChange{Task: id, Group: to.Group, Role: to.Role, Before: 3, After: to.Replicas, Leased: 6, Draining: 1}, f.err
 }
 
 func (f *fakeTasks) Reassign(_ context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
@@ -87,7 +88,7 @@ type Steering interface {
 	// Prioritise gives a task and its jobs another priority.
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	// Scale changes how many replicas or jobs a task of groups has.
-	Scale(ctx context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error)
+	Scale(ctx context.Context, id int64, to spec.Scaling) (groups.ScaleChange, error)
 	// Reassign gives tasks to another share.
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 }

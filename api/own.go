@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
@@ -161,8 +162,8 @@ func (o ownSteering) Prioritise(ctx context.Context, id int64, priority int) (ge
 }
 
 // Scale changes how many replicas a task has.
-func (o ownSteering) Scale(ctx context.Context, id int64, to spec.Scaling) (generator.ScaleChange, error) {
-	return own(ctx, o, id, func() (generator.ScaleChange, error) { return o.Steering.Scale(ctx, id, to) })
+func (o ownSteering) Scale(ctx context.Context, id int64, to spec.Scaling) (groups.ScaleChange, error) {
+	return own(ctx, o, id, func() (groups.ScaleChange, error) { return o.Steering.Scale(ctx, id, to) })
 }
 
 // ownJobs bounds submitters to the jobs of their user's tasks.

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
@@ -63,7 +64,7 @@ func TestTaskErrors(t *testing.T) {
 		code   string
 	}{
 		{fmt.Errorf("task 3: %w", view.ErrNoTask), 404, "no_task"},
-		{&generator.StateError{Task: 3, Verb: "pause", State: "done"}, 409, "task_state"},
+		{&judge.StateError{Task: 3, Verb: "pause", State: "done"}, 409, "task_state"},
 		{generator.ErrKeyReused, 422, "key_reused"},
 		{fmt.Errorf("%w: closest is rule 1", tags.ErrUntagged), 422, "untagged"},
 		{fmt.Errorf("submit: %w", tags.ErrNoSite), 409, "no_site"},

@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
@@ -99,7 +100,7 @@ func (s *taskCalls) taskRoutes() {
 		OperationID: "scale-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/scale", Tags: tags, Summary: "Change how many replicas or jobs a task of groups has",
 		Description: "Of the task, of a group, or of a role. What there is before and after stays as it is. New jobs are made as others are. Of what there is not any more " +
 			"ready jobs are cancelled; running ones go on to their end and are not tried again, and their claims go with them. A repeat changes nothing.",
-	}, func(ctx context.Context, in *scaleInput) (generator.ScaleChange, error) {
+	}, func(ctx context.Context, in *scaleInput) (groups.ScaleChange, error) {
 		return s.steering.Scale(ctx, in.ID, in.Body)
 	})
 	s.manyTaskRoutes()

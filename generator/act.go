@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
@@ -65,17 +66,17 @@ type Acted struct {
 
 // TaskActed says what became of one task: what changed, or why nothing did.
 type TaskActed struct {
-	Task       int64           `json:"task"`
-	Name       string          `json:"name,omitempty"`
-	User       string          `json:"user,omitempty"`
-	Before     string          `json:"before,omitempty" doc:"State before."`
-	After      string          `json:"after,omitempty" doc:"State now, or with dry_run what it would be."`
-	Changed    bool            `json:"changed"`
-	Why        string          `json:"why,omitempty" doc:"Why nothing changed, or not all."`
-	Change     *Change         `json:"change,omitempty" doc:"Of kill, pause, resume, retry, finish and avalanche: jobs that it reached."`
-	Priority   *PriorityChange `json:"priority,omitempty" doc:"Of priority; with dry_run without the jobs."`
-	Reassigned *TaskReassigned `json:"reassigned,omitempty" doc:"Of reassign; with dry_run without the jobs."`
-	Scaled     *ScaleChange    `json:"scaled,omitempty"`
+	Task       int64               `json:"task"`
+	Name       string              `json:"name,omitempty"`
+	User       string              `json:"user,omitempty"`
+	Before     string              `json:"before,omitempty" doc:"State before."`
+	After      string              `json:"after,omitempty" doc:"State now, or with dry_run what it would be."`
+	Changed    bool                `json:"changed"`
+	Why        string              `json:"why,omitempty" doc:"Why nothing changed, or not all."`
+	Change     *Change             `json:"change,omitempty" doc:"Of kill, pause, resume, retry, finish and avalanche: jobs that it reached."`
+	Priority   *PriorityChange     `json:"priority,omitempty" doc:"Of priority; with dry_run without the jobs."`
+	Reassigned *TaskReassigned     `json:"reassigned,omitempty" doc:"Of reassign; with dry_run without the jobs."`
+	Scaled     *groups.ScaleChange `json:"scaled,omitempty"`
 }
 
 // selected is a task as it was when it was selected.
@@ -268,7 +269,7 @@ func (a *TaskActed) changed(c Change) {
 
 // judged says why nothing changed, where that is no error of all.
 func (a TaskActed) judged(verb Verb, err error) (TaskActed, error) {
-	var refused *StateError
+	var refused *judge.StateError
 	switch {
 	case errors.As(err, &refused):
 		a.Before, a.After, a.Why, err = refused.State, refused.State, refused.Error(), nil
@@ -305,7 +306,7 @@ func (g *Generator) actOnOne(ctx context.Context, r ActRequest, t selected) (out
 			out.Reassigned, out.Changed, out.Why = &one, one.Moved, one.Why
 		}
 	case VerbScale:
-		var c ScaleChange
+		var c groups.ScaleChange
 		if c, err = g.Scale(ctx, t.ID, *r.Scale); err == nil {
 			out.Scaled, out.Changed = &c, c.Before != c.After
 		}
@@ -335,7 +336,7 @@ func (g *Generator) rehearse(ctx context.Context, r ActRequest, t selected, out 
 		after, ok := next[r.Verb][t.State]
 		switch {
 		case !ok:
-			out.Why = (&StateError{Task: t.ID, Verb: string(r.Verb), State: t.State, Hint: refusals[r.Verb]}).Error()
+			out.Why = (&judge.StateError{Task: t.ID, Verb: string(r.Verb), State: t.State, Hint: refusals[r.Verb]}).Error()
 			return out, nil
 		case after == same:
 		case after == resumed:

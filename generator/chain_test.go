@@ -119,7 +119,7 @@ func TestNeedsOfAKilledTask(t *testing.T) {
 	if got := w.task(t, any1.ID); got.State != "ready" {
 		t.Errorf("any: %s", got.State)
 	}
-	var se *StateError
+	var se *judge.StateError
 	if _, err := w.Say(ctx, VerbRetry, b.ID, nil); !errors.As(err, &se) || !strings.Contains(err.Error(), "retry that one first") {
 		t.Errorf("retry: %v", err)
 	}
@@ -337,7 +337,7 @@ func (w *world) followed(t *testing.T, r *rand.Rand) {
 			steps(t, w.Generate)
 		case 6:
 			for _, id := range ids {
-				if _, err := w.Say(ctx, VerbRetry, id, nil); err != nil && !errors.Is(err, ErrState) {
+				if _, err := w.Say(ctx, VerbRetry, id, nil); err != nil && !errors.Is(err, judge.ErrState) {
 					t.Fatal(err)
 				}
 			}
@@ -399,7 +399,7 @@ func (w *world) finishAll(t tb, f *fleet, ids []int64) {
 				continue
 			}
 			left++
-			if _, err := w.Say(context.Background(), VerbRetry, id, nil); err != nil && !errors.Is(err, ErrState) {
+			if _, err := w.Say(context.Background(), VerbRetry, id, nil); err != nil && !errors.Is(err, judge.ErrState) {
 				t.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/divvyhq/divvy/generator/broker"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
 )
@@ -135,7 +136,7 @@ func (c *coverage) step(t *rapid.T) {
 		if c.plain {
 			with.MemoryMB = &memory
 		}
-		if _, err := c.Say(context.Background(), VerbRetry, c.task, with); err != nil && !errors.Is(err, ErrState) {
+		if _, err := c.Say(context.Background(), VerbRetry, c.task, with); err != nil && !errors.Is(err, judge.ErrState) {
 			t.Fatal(err)
 		}
 	}
@@ -143,14 +144,14 @@ func (c *coverage) step(t *rapid.T) {
 
 // say2 says a verb that may be refused.
 func (c *coverage) say2(t *rapid.T, verb Verb) {
-	if _, err := c.say1(verb, c.task); err != nil && !errors.Is(err, ErrState) {
+	if _, err := c.say1(verb, c.task); err != nil && !errors.Is(err, judge.ErrState) {
 		t.Fatal(err)
 	}
 }
 
 // killed kills the task, and sees that it ends without another job.
 func (c *coverage) killed(t *rapid.T) {
-	if _, err := c.Say(context.Background(), VerbKill, c.task, nil); errors.Is(err, ErrState) {
+	if _, err := c.Say(context.Background(), VerbKill, c.task, nil); errors.Is(err, judge.ErrState) {
 		return
 	} else if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/generator/chain"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/stored"
 )
 
 // Chain lets tasks follow those that they need: they become ready when these are over, and get inputs and pieces as their jobs
@@ -41,9 +42,7 @@ func (t *lockedTask) corresponds(ctx context.Context, tx pgx.Tx) error {
 	if !t.Chained {
 		return nil
 	}
-	var s spec.Spec
-	var scaled []spec.Scaling
-	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": t.ID}).Scan(&s, &scaled)
+	s, _, err := stored.Spec(ctx, tx, t.ID)
 	if err != nil || !s.Piecewise() {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -75,7 +76,7 @@ func (g *Generator) extend(ctx context.Context, c stored.Chunk) error {
 		case err != nil:
 			return err
 		case t.State != "submitting" || t.Split != "inputs":
-			return &StateError{Task: c.Task, Verb: "take inputs", State: t.State}
+			return &judge.StateError{Task: c.Task, Verb: "take inputs", State: t.State}
 		}
 		return &OffsetError{Sent: c.Offset, Want: t.NInputs}
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/generator/broker"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pgtest"
@@ -61,7 +62,7 @@ func TestStreamedInputs(t *testing.T) {
 			t.Fatalf("committed as %+v, %v", task, err)
 		}
 	}
-	if _, err = w.AddInputs(ctx, task.ID, 5, strings.NewReader(`"late"`)); !errors.Is(err, ErrState) {
+	if _, err = w.AddInputs(ctx, task.ID, 5, strings.NewReader(`"late"`)); !errors.Is(err, judge.ErrState) {
 		t.Errorf("inputs after the commit: %v", err)
 	}
 	if _, err = w.AddInputs(ctx, 1<<40, 0, strings.NewReader(`"x"`)); !errors.Is(err, view.ErrNoTask) {

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -17,7 +18,13 @@ func (g *Generator) cut(ctx context.Context, tx pgx.Tx, plan []part, share share
 	if err != nil {
 		return nil, err
 	}
-	failed, err := readFailed(ctx, tx, plan)
+	var again []stored.Again
+	for _, p := range plan {
+		if p.again > 0 {
+			again = append(again, stored.Again{Task: p.ID, After: p.RetryAfter, N: p.again})
+		}
+	}
+	failed, err := stored.Failed(ctx, tx, again)
 	if err != nil {
 		return nil, err
 	}
@@ -96,38 +103,19 @@ func readInputs(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]string
 	return stored.Read(ctx, tx, spans)
 }
 
-// failedJob is a job whose piece is tried again.
-type failedJob struct {
-	TaskID     int64
-	ID         int64
-	ShapeID    int32
-	Idx        int64
-	Inputs     []string
-	FirstEvent int64
-	NEvents    int64
-}
-
-func readFailed(ctx context.Context, tx pgx.Tx, plan []part) (map[int64][]failedJob, error) {
-	var ids, afters, ns []int64
+// joinGroups gives the jobs of tasks of groups and roles their names, shapes and claims.
+func joinGroups(ctx context.Context, tx pgx.Tx, plan []part, jobs []intake.NewJob) error {
+	of := map[int64][]*intake.NewJob{}
+	for i := range jobs {
+		of[jobs[i].Task] = append(of[jobs[i].Task], &jobs[i])
+	}
 	for _, p := range plan {
-		if p.again > 0 {
-			ids, afters, ns = append(ids, p.ID), append(afters, p.RetryAfter), append(ns, p.again)
+		if p.Split != "groups" || len(of[p.ID]) == 0 {
+			continue
+		}
+		if err := groups.Join(ctx, tx, p.ID, of[p.ID], p.RetryAfter); err != nil {
+			return err
 		}
 	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	rows, err := tx.Query(ctx, query["read_failed"], pgx.StrictNamedArgs{"tasks": ids, "afters": afters, "ns": ns})
-	if err != nil {
-		return nil, err
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[failedJob])
-	if err != nil {
-		return nil, err
-	}
-	failed := make(map[int64][]failedJob, len(ids))
-	for _, f := range all {
-		failed[f.TaskID] = append(failed[f.TaskID], f)
-	}
-	return failed, nil
+	return nil
 }

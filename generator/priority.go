@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -39,7 +40,7 @@ func (g *Generator) Prioritise(ctx context.Context, id int64, priority int) (Pri
 		}
 		switch t.State {
 		case "done", "aborting", "aborted":
-			return &StateError{Task: id, Verb: "change the priority", State: t.State, Hint: "it makes no more jobs"}
+			return &judge.StateError{Task: id, Verb: "change the priority", State: t.State, Hint: "it makes no more jobs"}
 		}
 		c = PriorityChange{Task: id, After: priority}
 		if err = tx.QueryRow(ctx, query["prioritise"], pgx.StrictNamedArgs{"task": id, "priority": priority}).Scan(&c.Before); err != nil {

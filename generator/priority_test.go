@@ -70,7 +70,7 @@ func TestPrioritiseRefuses(t *testing.T) {
 			ended_at = CASE WHEN $2 IN ('done', 'finished', 'failed', 'aborted') THEN now() END WHERE id = $1`, id, state)
 		_, err := w.Prioritise(ctx, id, 1)
 		over := state == "done" || state == "aborting" || state == "aborted"
-		if errors.Is(err, ErrState) != over || !over && err != nil {
+		if errors.Is(err, judge.ErrState) != over || !over && err != nil {
 			t.Errorf("%s: %v", state, err)
 		}
 	}

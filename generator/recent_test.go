@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
@@ -91,13 +92,13 @@ func TestReject(t *testing.T) {
 	if noted := one[string](t, w.db, `SELECT string_agg(who || ': ' || what || ' ' || object || ' ' || after, '; ') FROM audit`); noted != fmt.Sprintf("ann: task.submit %d n of u", got.ID) {
 		t.Errorf("the audit has %q", noted)
 	}
-	if _, err := w.Say(ctx, VerbRetry, got.ID, nil); !errors.Is(err, ErrState) {
+	if _, err := w.Say(ctx, VerbRetry, got.ID, nil); !errors.Is(err, judge.ErrState) {
 		t.Errorf("retry: %v", err)
 	}
 	if c, err := w.Say(ctx, VerbKill, got.ID, nil); err != nil || c.After != "aborted" {
 		t.Errorf("kill: %+v, %v", c, err)
 	}
-	if _, err := w.Prioritise(ctx, got.ID, 5); !errors.Is(err, ErrState) {
+	if _, err := w.Prioritise(ctx, got.ID, 5); !errors.Is(err, judge.ErrState) {
 		t.Errorf("priority: %v", err)
 	}
 	if _, err := w.Generate(ctx); err != nil {

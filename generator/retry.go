@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/generator/chain"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/throttle"
@@ -26,7 +27,7 @@ type retryRequest struct {
 func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
 	t := r.task
 	if !t.Committed {
-		return &StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: "it was over before it had all that jobs are made of: submit it anew"}
+		return &judge.StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: "it was over before it had all that jobs are made of: submit it anew"}
 	}
 	if err := reshare(ctx, tx, t, r.site); err != nil {
 		return err
@@ -43,7 +44,7 @@ func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
 			return err
 		}
 		if first != "" {
-			return &StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: first}
+			return &judge.StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: first}
 		}
 		reason = waits
 	}
@@ -55,7 +56,7 @@ func retry(ctx context.Context, tx pgx.Tx, r retryRequest) error {
 	}
 	err := tx.QueryRow(ctx, query["retry"], args).Scan(&again, &r.change.After)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return &StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: "nothing of it is left to try again"}
+		return &judge.StateError{Task: t.ID, Verb: "retry", State: t.State, Hint: "nothing of it is left to try again"}
 	}
 	if err != nil {
 		return err

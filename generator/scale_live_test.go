@@ -68,7 +68,7 @@ func TestScaleWhileItRuns(t *testing.T) {
 	for range 60 {
 		s := []spec.Scaling{{}, {Group: "g"}, {Group: "g", Role: "train"}, {Group: "g", Role: "coord"}}[r.IntN(4)]
 		s.Replicas = 1 + r.IntN(4)
-		if _, err := w.Scale(ctx, ids[r.IntN(len(ids))], s); err != nil && !errors.Is(err, ErrState) {
+		if _, err := w.Scale(ctx, ids[r.IntN(len(ids))], s); err != nil && !errors.Is(err, judge.ErrState) {
 			t.Error(err)
 		}
 		time.Sleep(10 * time.Millisecond)

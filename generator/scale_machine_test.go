@@ -10,6 +10,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/generator/broker"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
@@ -47,7 +48,7 @@ func TestScaleMachine(t *testing.T) {
 		}
 		say := func(do func(int64) error) func(*rapid.T) {
 			return func(r *rapid.T) {
-				if err := do(rapid.SampledFrom(ids).Draw(r, "task")); err != nil && !errors.Is(err, ErrState) {
+				if err := do(rapid.SampledFrom(ids).Draw(r, "task")); err != nil && !errors.Is(err, judge.ErrState) {
 					r.Fatal(err)
 				}
 			}
@@ -79,7 +80,7 @@ func TestScaleMachine(t *testing.T) {
 		w.drain(r, f, ids)
 		for _, id := range ids {
 			for range 3 { // what had failed
-				if _, err := w.Say(ctx, VerbRetry, id, nil); errors.Is(err, ErrState) {
+				if _, err := w.Say(ctx, VerbRetry, id, nil); errors.Is(err, judge.ErrState) {
 					break
 				} else if err != nil {
 					r.Fatal(err)

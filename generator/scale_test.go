@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/dispatchertest"
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/generator/broker"
+	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -34,7 +35,7 @@ func onNodes(s *spec.Spec) {
 	s.ClaimTemplates = []spec.ClaimTemplate{{Name: "pool", Node: true}}
 }
 
-func (w *world) scale(t tb, id int64, s spec.Scaling) ScaleChange {
+func (w *world) scale(t tb, id int64, s spec.Scaling) groups.ScaleChange {
 	t.Helper()
 	c, err := w.Scale(context.Background(), id, s)
 	if err != nil {
@@ -105,7 +106,7 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 	steps(t, w.Generate)
 	leases := w.pullNamed(t, d, 18, dispatcher.PullRequest{Node: "n1", Devices: gpus(12)})
 	got := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 2})
-	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 2, Leased: 6, Draining: 1}, got); d != "" {
+	if d := cmp.Diff(groups.ScaleChange{Task: id, Group: "g", Before: 3, After: 2, Leased: 6, Draining: 1}, got); d != "" {
 		t.Error(d)
 	}
 	if again := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 2}); again.Before != 2 || again.Leased+again.Draining != 0 {
@@ -126,7 +127,7 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 	}
 	w.awaitClaims(t, d, both)
 	got = w.scale(t, id, spec.Scaling{Group: "g", Replicas: 4})
-	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 2, After: 4, Added: 12}, got); d != "" {
+	if d := cmp.Diff(groups.ScaleChange{Task: id, Group: "g", Before: 2, After: 4, Added: 12}, got); d != "" {
 		t.Error(d)
 	}
 	if n := steps(t, w.Generate); n != 12 {
@@ -161,7 +162,7 @@ func TestScaleDrainsAndMakesAnew(t *testing.T) {
 	if task.State != "done" || task.Jobs.Finished != 17+12 || task.Jobs.Cancelled != 1 || len(task.Scaled) != 1 || task.Spec.Groups[0].Replicas != 3 {
 		t.Errorf("%s %+v %+v", task.State, task.Jobs, task.Scaled)
 	}
-	if _, err := w.Scale(context.Background(), id, spec.Scaling{Replicas: 2}); !errors.Is(err, ErrState) {
+	if _, err := w.Scale(context.Background(), id, spec.Scaling{Replicas: 2}); !errors.Is(err, judge.ErrState) {
 		t.Errorf("scaled after its end: %v", err)
 	}
 }
@@ -178,7 +179,7 @@ func TestScaleKeepsNames(t *testing.T) {
 	}
 	f.lease(t, 7)
 	got := w.scale(t, id, spec.Scaling{Group: "g", Replicas: 1})
-	if d := cmp.Diff(ScaleChange{Task: id, Group: "g", Before: 3, After: 1, Removed: 10, Cancelled: 1, Leased: 1, Draining: 1}, got); d != "" {
+	if d := cmp.Diff(groups.ScaleChange{Task: id, Group: "g", Before: 3, After: 1, Removed: 10, Cancelled: 1, Leased: 1, Draining: 1}, got); d != "" {
 		t.Error(d)
 	}
 	if got := w.scale(t, id, spec.Scaling{Group: "g", Role: "coord", Replicas: 2}); got.Added != 1 {
@@ -222,7 +223,7 @@ func TestScaleAndRetry(t *testing.T) {
 	f.lease(t, 18)
 	f.end(t, "failed", 18)
 	steps(t, w.Settle)
-	if _, err := w.Scale(ctx, id, spec.Scaling{Group: "g", Replicas: 1}); !errors.Is(err, ErrState) {
+	if _, err := w.Scale(ctx, id, spec.Scaling{Group: "g", Replicas: 1}); !errors.Is(err, judge.ErrState) {
 		t.Fatal(err)
 	}
 	if c, err := w.Say(ctx, VerbRetry, id, nil); err != nil || c.Again != 18 {
@@ -335,7 +336,7 @@ func TestScaleRefuses(t *testing.T) {
 			WHERE id = $1`, id, state)
 		_, err := w.Scale(ctx, id, spec.Scaling{Replicas: 10 + i})
 		refused := slices.Contains([]string{"submitting", "waiting", "finishing", "done", "finished", "failed", "aborting", "aborted"}, state)
-		if errors.Is(err, ErrState) != refused || !refused && err != nil {
+		if errors.Is(err, judge.ErrState) != refused || !refused && err != nil {
 			t.Errorf("%s: %v", state, err)
 		}
 	}

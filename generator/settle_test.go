@@ -74,7 +74,7 @@ func TestLifeOfATask(t *testing.T) {
 	if chain != 1 {
 		t.Errorf("%d chains of three attempts at one piece", chain)
 	}
-	if _, err := w.Say(context.Background(), VerbRetry, task.ID, nil); !errors.Is(err, ErrState) {
+	if _, err := w.Say(context.Background(), VerbRetry, task.ID, nil); !errors.Is(err, judge.ErrState) {
 		t.Errorf("retry of a task that is done: %v", err)
 	}
 }
@@ -221,7 +221,7 @@ func TestCountsEqualRecount(t *testing.T) {
 				if len(ids) == 0 {
 					r.Skip()
 				}
-				if _, err := w.Say(ctx, verb, rapid.SampledFrom(ids).Draw(r, "task"), nil); err != nil && !errors.Is(err, ErrState) {
+				if _, err := w.Say(ctx, verb, rapid.SampledFrom(ids).Draw(r, "task"), nil); err != nil && !errors.Is(err, judge.ErrState) {
 					r.Fatal(err)
 				}
 			}

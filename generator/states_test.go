@@ -35,7 +35,7 @@ func TestOtherVerbsOfEveryState(t *testing.T) {
 			after := w.task(t, id).State
 			switch {
 			case want == "-":
-				var refused *StateError
+				var refused *judge.StateError
 				if !errors.As(err, &refused) || refused.State != state || after != state {
 					t.Errorf("%s, %s: %v, the task is %s", state, verb, err, after)
 				}
@@ -78,7 +78,7 @@ func (w *world) sayOther(id int64, verb Verb) (err error) {
 		var r Reassigned
 		r, err = w.Reassign(ctx, ReassignRequest{Share: "Test", Tasks: []int64{id}})
 		if err == nil && !r.Tasks[0].Moved {
-			err = &StateError{Task: id, Verb: r.Tasks[0].Why, State: overState(r.Tasks[0].Why)}
+			err = &judge.StateError{Task: id, Verb: r.Tasks[0].Why, State: overState(r.Tasks[0].Why)}
 		}
 	case "scale":
 		_, err = w.Scale(ctx, id, spec.Scaling{Role: "r", Replicas: 2})
@@ -228,7 +228,7 @@ func (l *lives) say(t *testing.T) error {
 	before := l.task(t, id).State
 	l.told[len(l.told)-1] = fmt.Sprintf("%s of task %d, which is %s", verb, id, before)
 	c, err := l.say1(verb, id)
-	var refused *StateError
+	var refused *judge.StateError
 	switch want, allowed := next[verb][before]; {
 	case errors.As(err, &refused):
 		if allowed && verb != VerbRetry { // nothing may be left to try again
@@ -252,7 +252,7 @@ func (l *lives) sayOther() error {
 	}
 	l.told[len(l.told)-1] = fmt.Sprintf("%s of task %d", verb, id)
 	err := l.world.sayOther(id, verb)
-	if errors.Is(err, ErrState) || errors.Is(err, ErrOffset) || errors.Is(err, spec.ErrInvalid) {
+	if errors.Is(err, judge.ErrState) || errors.Is(err, ErrOffset) || errors.Is(err, spec.ErrInvalid) {
 		return nil
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
@@ -206,7 +207,7 @@ func (g *Generator) Commit(ctx context.Context, id int64) (view.Task, error) {
 		}
 		switch {
 		case t.State != "submitting":
-			return &StateError{Task: id, Verb: "commit", State: t.State}
+			return &judge.StateError{Task: id, Verb: "commit", State: t.State}
 		case t.NInputs == 0:
 			return spec.Invalid("inputs", "the task has none", "PUT them first")
 		}

@@ -129,7 +129,7 @@ func (g *Generator) sayAlone(ctx context.Context, verb Verb, id int64, with *spe
 }
 
 func refusal(verb Verb, t *lockedTask) error {
-	return &StateError{Task: t.ID, Verb: string(verb), State: t.State, Hint: refusals[verb]}
+	return &judge.StateError{Task: t.ID, Verb: string(verb), State: t.State, Hint: refusals[verb]}
 }
 
 func (g *Generator) reportChange(c Change) {

@@ -81,7 +81,7 @@ func (w *world) verb(t *testing.T, state string, verb Verb, want string) {
 	after := w.task(t, task.ID)
 	switch {
 	case want == "-":
-		var se *StateError
+		var se *judge.StateError
 		if !errors.As(err, &se) || se.State != state || after.State != state {
 			t.Errorf("%s, %s: %+v, %v", state, verb, change, err)
 		}
@@ -102,7 +102,7 @@ func (w *world) verb(t *testing.T, state string, verb Verb, want string) {
 	}
 	// Said again it changes nothing, or is refused.
 	again, err := w.say1(verb, task.ID)
-	if err == nil && (again.Before != again.After || again.Ready+again.Leased > 0) || err != nil && !errors.Is(err, ErrState) {
+	if err == nil && (again.Before != again.After || again.Ready+again.Leased > 0) || err != nil && !errors.Is(err, judge.ErrState) {
 		t.Errorf("%s, %s twice: %+v, %v", state, verb, again, err)
 	}
 }
@@ -138,10 +138,10 @@ func TestKill(t *testing.T) {
 	if c, err := w.Say(context.Background(), VerbKill, before.ID, nil); c.After != "aborted" || err != nil {
 		t.Errorf("before its commit: %+v, %v", c, err)
 	}
-	if _, err := w.Say(context.Background(), VerbRetry, before.ID, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "submit it anew") {
+	if _, err := w.Say(context.Background(), VerbRetry, before.ID, nil); !errors.Is(err, judge.ErrState) || !strings.Contains(err.Error(), "submit it anew") {
 		t.Errorf("tried again without its inputs: %v", err)
 	}
-	if _, err := w.Commit(context.Background(), before.ID); !errors.Is(err, ErrState) {
+	if _, err := w.Commit(context.Background(), before.ID); !errors.Is(err, judge.ErrState) {
 		t.Errorf("commit after the kill: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
@@ -113,7 +114,7 @@ func (s tasks) noTask(call string, err error) wire.Envelope {
 		code = taskForeign
 	case errors.Is(err, view.ErrNoTask):
 		return wire.Envelope{Message: "Task not found", Data: taskUnknown}
-	case errors.Is(err, generator.ErrState):
+	case errors.Is(err, judge.ErrState):
 		code = taskState
 	case errors.Is(err, spec.ErrInvalid), errors.Is(err, tags.ErrUntagged), errors.Is(err, tags.ErrNoSite),
 		errors.Is(err, generator.ErrKeyReused), errors.Is(err, generator.ErrSiteChanged):

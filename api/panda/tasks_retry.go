@@ -11,12 +11,13 @@ import (
 	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/judge"
 )
 
 // tryAgain is the retry of a task as JEDI knows it: one that a scout has stopped goes on too.
 func (s tasks) tryAgain(ctx context.Context, id int64) (generator.Change, error) {
 	c, err := s.Steering.Say(ctx, generator.VerbRetry, id, nil)
-	var refused *generator.StateError
+	var refused *judge.StateError
 	if errors.As(err, &refused) && refused.State == "exhausted" {
 		return s.Steering.Say(ctx, generator.VerbAvalanche, id, nil)
 	}

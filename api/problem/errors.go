@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
+	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
@@ -103,7 +104,7 @@ var known = []struct {
 	{view.ErrNoTask, Code{Status: 404, Name: "no_task", Title: "No task has this id"}},
 	{dispatcher.ErrNoTask, Code{Status: 404, Name: "no_task", Title: "No task has this id"}},
 	{generator.ErrSiteChanged, Code{Status: 503, Name: "site_changed", Title: "The site has just changed", RetryIn: 1}},
-	{generator.ErrState, Code{Status: 409, Name: "task_state", Title: "The task is in a state in which this cannot be done"}},
+	{judge.ErrState, Code{Status: 409, Name: "task_state", Title: "The task is in a state in which this cannot be done"}},
 	{tags.ErrNoSite, Code{Status: 409, Name: "no_site", Title: "No site file has been applied yet, so there are no shares",
 		Hint: "`divvy apply -f site.yml` applies one"}},
 	{generator.ErrKeyReused, Code{Status: 422, Name: "key_reused", Title: "This Idempotency-Key was used with another body",

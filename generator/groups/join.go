@@ -1,7 +1,8 @@
-package generator
+package groups
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,30 +12,25 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/generator/stored"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
-// jobName is what a job of groups and roles is called: its input.
-func jobName(k resource.JobKey) []string { return []string{k.Name()} }
+//go:embed sql/*.sql
+var sqlFiles embed.FS
 
-// joinGroups gives the jobs of tasks of groups and roles their names, shapes and claims. A job that tries another again has
-// its index, so it holds the same claims.
-func joinGroups(ctx context.Context, tx pgx.Tx, plan []part, jobs []intake.NewJob) error {
-	of := map[int64][]*intake.NewJob{}
-	for i := range jobs {
-		of[jobs[i].Task] = append(of[jobs[i].Task], &jobs[i])
+var query = pg.MustLoad(sqlFiles)
+
+// Join gives jobs of a task of groups and roles their names, shapes and claims. A job that tries another again, from behind the job
+// after on, has its index, so it holds the same claims.
+func Join(ctx context.Context, tx pgx.Tx, task int64, jobs []*intake.NewJob, after int64) error {
+	j, err := readJoiner(ctx, tx, task)
+	if err == nil {
+		err = j.join(ctx, jobs, after)
 	}
-	for _, p := range plan {
-		if p.Split != "groups" || len(of[p.ID]) == 0 {
-			continue
-		}
-		j, err := readJoiner(ctx, tx, p.ID)
-		if err == nil {
-			err = j.join(ctx, of[p.ID], p.RetryAfter)
-		}
-		if err != nil {
-			return fmt.Errorf("task %d: %w", p.ID, err)
-		}
+	if err != nil {
+		return fmt.Errorf("task %d: %w", task, err)
 	}
 	return nil
 }
@@ -48,14 +44,12 @@ type joiner struct {
 }
 
 func readJoiner(ctx context.Context, tx pgx.Tx, task int64) (*joiner, error) {
-	j := joiner{tx: tx, task: task}
-	var scaled []spec.Scaling
-	err := tx.QueryRow(ctx, query["read_spec"], pgx.StrictNamedArgs{"task": task}).Scan(&j.spec, &scaled)
+	s, scaled, err := stored.Spec(ctx, tx, task)
 	if err != nil {
 		return nil, err
 	}
-	j.layout, err = spec.ScaledLayout(&j.spec, scaled)
-	return &j, err
+	layout, err := spec.ScaledLayout(&s, scaled)
+	return &joiner{tx: tx, task: task, spec: s, layout: layout}, err
 }
 
 // join is for the jobs of a batch; those of them that try others again do so from behind the job after on.
@@ -77,7 +71,7 @@ func (j *joiner) join(ctx context.Context, jobs []*intake.NewJob, after int64) e
 	shapes := map[resource.JobKey]int32{} // by role
 	for i, job := range jobs {
 		of := x.Jobs[at[i]]
-		job.Inputs = jobName(of.JobKey)
+		job.Inputs = []string{of.Name()} // what a job of groups and roles is called
 		for _, c := range of.Claims {
 			job.Claims = append(job.Claims, ids[c])
 		}

@@ -1,4 +1,4 @@
-package generator
+package groups
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/generator/view"
-	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // ScaleChange is what scaling changed. Jobs by state are counted as the log was folded when it was said.
@@ -30,54 +29,8 @@ type ScaleChange struct {
 	Draining  int64  `json:"draining" doc:"Claims that go with the last job that holds them."`
 }
 
-// Scale changes how many replicas or jobs there are of something in a task. What is there before and after stays as it
-// is: jobs are told apart by their names. Those that are new are made as others are; of those that are not wanted any
-// more, the ones that run go on to their end. A repeat changes nothing. Errors: ErrNoTask, ErrInvalid, and ErrState for
-// a task that is over, is being ended, or has no share yet.
-func (g *Generator) Scale(ctx context.Context, id int64, s spec.Scaling) (c ScaleChange, err error) {
-	var ended []judge.Verdict
-	err = g.write(ctx, func(tx pgx.Tx) error {
-		t, err := lockScalable(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		if c, err = t.scale(ctx, tx, s); err != nil || c.Before == c.After {
-			return err
-		}
-		if ended, err = judge.Tasks(ctx, tx, []int64{id}); err != nil {
-			return err
-		}
-		return record(ctx, tx, VerbScale, id, s.Says(c.Before), s.Says(c.After))
-	})
-	if err != nil {
-		return ScaleChange{}, fmt.Errorf("scale: %w", err)
-	}
-	for _, v := range ended {
-		g.report(v)
-	}
-	g.hint()
-	return c, nil
-}
-
-// scaled reads the number that Scale would change. Errors: those of Scale.
-func (g *Generator) scaled(ctx context.Context, id int64, s spec.Scaling) (n int, err error) {
-	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
-		t, err := lockScalable(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		from, err := spec.ScaledLayout(t.Spec, t.Scaled)
-		if err != nil {
-			return err
-		}
-		n, err = s.Number(from)
-		return err
-	})
-	return n, err
-}
-
-// scalable is a task of groups and roles under its row lock.
-type scalable struct {
+// Task is a task of groups and roles under its row lock.
+type Task struct {
 	ID         int64
 	State      string
 	Split      string
@@ -90,12 +43,12 @@ type scalable struct {
 	RetryAfter int64
 }
 
-func lockScalable(ctx context.Context, tx pgx.Tx, id int64) (t scalable, err error) {
+func Lock(ctx context.Context, tx pgx.Tx, id int64) (t Task, err error) {
 	rows, err := tx.Query(ctx, query["lock_scalable"], pgx.StrictNamedArgs{"task": id})
 	if err != nil {
 		return t, err
 	}
-	t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[scalable])
+	t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Task])
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return t, view.ErrNoTask
@@ -108,12 +61,12 @@ func lockScalable(ctx context.Context, tx pgx.Tx, id int64) (t scalable, err err
 	case "ready", "scouting", "running", "paused", "throttled", "exhausted":
 		return t, nil
 	case "waiting":
-		return t, &StateError{Task: id, Verb: "scale", State: t.State, Hint: "it has no share yet"}
+		return t, &judge.StateError{Task: id, Verb: "scale", State: t.State, Hint: "it has no share yet"}
 	}
-	return t, &StateError{Task: id, Verb: "scale", State: t.State, Hint: "a task can be scaled until it ends"}
+	return t, &judge.StateError{Task: id, Verb: "scale", State: t.State, Hint: "a task can be scaled until it ends"}
 }
 
-func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s spec.Scaling) (c ScaleChange, err error) {
+func (t *Task) Scale(ctx context.Context, tx pgx.Tx, s spec.Scaling) (c ScaleChange, err error) {
 	from, err := spec.ScaledLayout(t.Spec, t.Scaled)
 	if err != nil {
 		return c, err
@@ -155,11 +108,11 @@ func (t *scalable) scale(ctx context.Context, tx pgx.Tx, s spec.Scaling) (c Scal
 }
 
 // untried are the jobs that the task would try again, in that order.
-func (t *scalable) untried(ctx context.Context, tx pgx.Tx, away []string) (ids []int64, err error) {
+func (t *Task) untried(ctx context.Context, tx pgx.Tx, away []string) (ids []int64, err error) {
 	if len(away) == 0 {
 		return nil, nil
 	}
-	failed, err := readFailed(ctx, tx, []part{{sourceTask: sourceTask{ID: t.ID, RetryAfter: t.RetryAfter}, again: resource.MaxJobs}})
+	failed, err := stored.Failed(ctx, tx, []stored.Again{{Task: t.ID, After: t.RetryAfter, N: resource.MaxJobs}})
 	for _, f := range failed[t.ID] {
 		ids = append(ids, f.ID)
 	}
@@ -174,7 +127,7 @@ type kept struct {
 }
 
 // keep writes it down. Pieces that are made stay what they are; those to come are stored as inputs from there on.
-func (t *scalable) keep(ctx context.Context, tx pgx.Tx, k kept) error {
+func (t *Task) keep(ctx context.Context, tx pgx.Tx, k kept) error {
 	pieces := t.NSplit + int64(len(k.coming))
 	tag, err := tx.Exec(ctx, query["scale"], pgx.StrictNamedArgs{"task": t.ID, "scaled": k.scaled, "n_pieces": pieces,
 		"n_jobs": t.NJobs + pieces - t.NPieces - k.untried, "state": t.State})
@@ -188,7 +141,7 @@ func (t *scalable) keep(ctx context.Context, tx pgx.Tx, k kept) error {
 }
 
 // coming are the names of the pieces that are no jobs yet, in their order.
-func (t *scalable) coming(ctx context.Context, tx pgx.Tx, l resource.Layout) (names []string, err error) {
+func (t *Task) coming(ctx context.Context, tx pgx.Tx, l resource.Layout) (names []string, err error) {
 	if t.Scaled != nil {
 		inputs, err := stored.Read(ctx, tx, map[int64]stored.Span{t.ID: {Low: t.NSplit, High: t.NPieces}})
 		return inputs[t.ID], err

@@ -1,10 +1,11 @@
-package generator
+package groups
 
 import (
 	"context"
 
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/generator/stored"
 )
 
 // membership is how many jobs share a claim, and how many of them a batch makes: those that start together wait until all are made.
@@ -50,7 +51,7 @@ func (j *joiner) members(ctx context.Context, x resource.Expansion, of crowd) (m
 
 // wave counts by claim the jobs that are tried again from one on.
 func (j *joiner) wave(ctx context.Context, x resource.Expansion, after int64) (map[int32]int, error) {
-	failed, err := readFailed(ctx, j.tx, []part{{sourceTask: sourceTask{ID: j.task, RetryAfter: after}, again: resource.MaxJobs}})
+	failed, err := stored.Failed(ctx, j.tx, []stored.Again{{Task: j.task, After: after, N: resource.MaxJobs}})
 	if err != nil {
 		return nil, err
 	}
@@ -70,4 +71,33 @@ func (j *joiner) wave(ctx context.Context, x resource.Expansion, after int64) (m
 		}
 	}
 	return n, nil
+}
+
+// sizes are the claims that more or fewer jobs share when the task is scaled. away are jobs that are made and not wanted any more.
+func (j *joiner) sizes(change resource.Change, away []string) (sizes []intake.ClaimSize) {
+	left := make(map[string]bool, len(away))
+	for _, name := range away {
+		left[name] = true
+	}
+	before := resource.Expand(j.layout)
+	was, made := before.Sharers(), make([]int, len(before.Claims))
+	for _, job := range before.Jobs {
+		if left[job.Name()] {
+			for _, c := range job.Claims {
+				made[c]++
+			}
+		}
+	}
+	now := make(map[resource.ClaimKey]int, len(change.To.Claims))
+	for i, n := range change.To.Sharers() {
+		now[change.To.Claims[i]] = n
+	}
+	for i, k := range before.Claims {
+		if n, stays := now[k]; stays && n != was[i] {
+			if claim := j.claim(k); !claim.Outside {
+				sizes = append(sizes, intake.ClaimSize{NewClaim: claim, More: n - was[i] + made[i]})
+			}
+		}
+	}
+	return sizes
 }
