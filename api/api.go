@@ -29,9 +29,10 @@ import (
 
 // Work are the tasks of the site.
 type Work struct {
-	Tasks    Tasks
-	Steering Steering
-	Past     Past
+	Tasks       Tasks
+	Submissions Submissions
+	Steering    Steering
+	Past        Past
 }
 
 // Config is what the API is made of. Dispatcher, Tasks, Steering, Site and Reports are needed.
@@ -113,7 +114,7 @@ func newServer(c Config) *server {
 		c.Book = access.NewBook(nil)
 	}
 	tasks := ownTasks{c.Tasks}
-	c.Tasks, c.Steering, c.Site = tasks, ownSteering{c.Steering, tasks}, ownSite{c.Site}
+	c.Tasks, c.Submissions, c.Steering, c.Site = tasks, ownSubmissions{c.Submissions, tasks}, ownSteering{c.Steering, tasks}, ownSite{c.Site}
 	s := &server{
 		Config: c, dispatcher: ownJobs{c.Dispatcher, c.Tasks}, log: c.Log, entrance: access.Entrance{Book: c.Book, Outside: c.Outside, Open: !c.Closed},
 		load: pilots.NewLoad(c.Registry), timeout: c.Timeout, began: time.Now(),
@@ -194,7 +195,7 @@ func (s *server) routes() http.Handler {
 		s.doc.huma.UseMiddleware(s.doc.carry)
 		s.doc.describe()
 		known := &names{s.dispatcher, s.Site}
-		tasks := &taskCalls{s.doc, known, s.Tasks, s.Steering, s.Site}
+		tasks := &taskCalls{s.doc, known, s.Tasks, s.Submissions, s.Steering, s.Site}
 		jobs := &jobCalls{s.doc, known, s.dispatcher, s.Tasks, s.Relay}
 		shares := &shareCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site, s.Relay}
 		resources := &resourceCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site}

@@ -384,7 +384,7 @@ type bench struct {
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	b := &bench{t: t, dispatcher: &fakeDispatcher{}, tasks: &fakeTasks{}, site: &fakeSite{}}
 	c := Config{
-		Dispatcher: b.dispatcher, Work: Work{Tasks: b.tasks, Steering: b.tasks, Past: b.tasks}, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
+		Dispatcher: b.dispatcher, Work: Work{Tasks: b.tasks, Submissions: b.tasks, Steering: b.tasks, Past: b.tasks}, Site: b.site, Reports: fakeReports{}, Access: fakeAccess{}, Build: "test",
 	}
 	for _, f := range change {
 		f(&c)

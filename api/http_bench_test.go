@@ -93,7 +93,7 @@ func (d *busy) Finish(context.Context, dispatcher.FinishRequest) (dispatcher.Fin
 // busyHandler is the chain as the daemon has it: a registry, a log at info.
 func busyHandler() http.Handler {
 	return New(Config{
-		Dispatcher: newBusy(), Work: Work{Tasks: &fakeTasks{}, Steering: &fakeTasks{}}, Site: &fakeSite{}, Registry: prometheus.NewRegistry(),
+		Dispatcher: newBusy(), Work: Work{Tasks: &fakeTasks{}, Submissions: &fakeTasks{}, Steering: &fakeTasks{}}, Site: &fakeSite{}, Registry: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
 }
@@ -283,7 +283,7 @@ func BenchmarkBatchedPullHTTP(b *testing.B) {
 	d := &batched{busy: *newBusy(), come: make(chan chan struct{}, benchNPulls)}
 	go d.run()
 	defer close(d.come)
-	benchHTTP(b, New(Config{Dispatcher: d, Work: Work{Tasks: &fakeTasks{}, Steering: &fakeTasks{}}, Site: &fakeSite{}}), "/v1/pulls", benchPull)
+	benchHTTP(b, New(Config{Dispatcher: d, Work: Work{Tasks: &fakeTasks{}, Submissions: &fakeTasks{}, Steering: &fakeTasks{}}, Site: &fakeSite{}}), "/v1/pulls", benchPull)
 }
 
 func BenchmarkRenewHTTP(b *testing.B) {

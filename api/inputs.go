@@ -34,7 +34,7 @@ func (s *taskCalls) inputs(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	edge.Extend(w, s.doc.timeout)
-	next, err := s.steering.AddInputs(r.Context(), id, offset, &steady{body: r.Body, w: w, pace: s.doc.timeout})
+	next, err := s.submissions.AddInputs(r.Context(), id, offset, &steady{body: r.Body, w: w, pace: s.doc.timeout})
 	if err != nil {
 		s.doc.edge.Fail(w, err)
 		return

@@ -74,17 +74,21 @@ type Tasks interface {
 	List(context.Context, view.Listing) (view.Listed, error)
 }
 
-// Steering takes tasks and steers them; *generator.Generator is one.
-type Steering interface {
+// Submissions takes tasks; *generator.Submissions is one.
+type Submissions interface {
 	Submit(context.Context, generator.SubmitRequest) (view.Task, error)
 	AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (next int64, err error)
 	Commit(ctx context.Context, id int64) (view.Task, error)
-	// Say says a verb to a task, a retry perhaps with changes; Act says any to many.
-	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
-	Act(context.Context, generator.ActRequest) (generator.Acted, error)
 	// Clone submits a task like another one; SubmitMany takes many at once.
 	Clone(context.Context, generator.CloneRequest) (view.Task, error)
 	SubmitMany(context.Context, []generator.SubmitRequest) ([]generator.Submitted, error)
+}
+
+// Steering steers tasks; *generator.Verbs is one.
+type Steering interface {
+	// Say says a verb to a task, a retry perhaps with changes; Act says any to many.
+	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
+	Act(context.Context, generator.ActRequest) (generator.Acted, error)
 	// Prioritise gives a task and its jobs another priority.
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	// Scale changes how many replicas or jobs a task of groups has.
@@ -136,10 +140,11 @@ type Access interface {
 
 // The packages below are what the API needs.
 var (
-	_ Dispatcher = (*dispatcher.Dispatcher)(nil)
-	_ Tasks      = (*view.Reader)(nil)
-	_ Steering   = (*generator.Generator)(nil)
-	_ Past       = tags.Past{}
-	_ Site       = (*site.Store)(nil)
-	_ Access     = (*access.Store)(nil)
+	_ Dispatcher  = (*dispatcher.Dispatcher)(nil)
+	_ Tasks       = (*view.Reader)(nil)
+	_ Submissions = (*generator.Submissions)(nil)
+	_ Steering    = (*generator.Verbs)(nil)
+	_ Past        = tags.Past{}
+	_ Site        = (*site.Store)(nil)
+	_ Access      = (*access.Store)(nil)
 )

@@ -31,6 +31,12 @@ type ownTasks struct{ everybodys }
 // everybodys are the tasks under another name: a type has no method and field of one name.
 type everybodys = Tasks
 
+// ownSubmissions bounds submitters to tasks of their user.
+type ownSubmissions struct {
+	Submissions
+	tasks ownTasks
+}
+
 // ownSteering bounds submitters to steering the tasks of their user.
 type ownSteering struct {
 	Steering
@@ -72,34 +78,34 @@ func (o ownTasks) List(ctx context.Context, l view.Listing) (view.Listed, error)
 }
 
 // Submit makes a task of the caller's user.
-func (o ownSteering) Submit(ctx context.Context, r generator.SubmitRequest) (view.Task, error) {
+func (o ownSubmissions) Submit(ctx context.Context, r generator.SubmitRequest) (view.Task, error) {
 	if err := o.mine(ctx, &r.Spec); err != nil {
 		return view.Task{}, err
 	}
-	return o.Steering.Submit(ctx, r)
+	return o.Submissions.Submit(ctx, r)
 }
 
 // SubmitMany makes tasks of the caller's user.
-func (o ownSteering) SubmitMany(ctx context.Context, all []generator.SubmitRequest) ([]generator.Submitted, error) {
+func (o ownSubmissions) SubmitMany(ctx context.Context, all []generator.SubmitRequest) ([]generator.Submitted, error) {
 	for i := range all {
 		if err := o.mine(ctx, &all[i].Spec); err != nil {
 			return nil, fmt.Errorf("task %d of %d: %w", i+1, len(all), err)
 		}
 	}
-	return o.Steering.SubmitMany(ctx, all)
+	return o.Submissions.SubmitMany(ctx, all)
 }
 
 // Clone makes a task like one of the caller's user, for that user.
-func (o ownSteering) Clone(ctx context.Context, r generator.CloneRequest) (view.Task, error) {
+func (o ownSubmissions) Clone(ctx context.Context, r generator.CloneRequest) (view.Task, error) {
 	if err := o.tasks.may(ctx, r.Task); err != nil {
 		return view.Task{}, err
 	}
 	r.Check = o.mine
-	return o.Steering.Clone(ctx, r)
+	return o.Submissions.Clone(ctx, r)
 }
 
 // mine makes a task one of the caller's user. It needs none of others: their names, and what their jobs put out, would be its own.
-func (o ownSteering) mine(ctx context.Context, s *spec.Spec) error {
+func (o ownSubmissions) mine(ctx context.Context, s *spec.Spec) error {
 	user := onlyUser(ctx)
 	if user == "" {
 		return nil
@@ -134,36 +140,36 @@ func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator
 }
 
 // own is a verb on one task that the caller may steer.
-func own[T any](ctx context.Context, o ownSteering, id int64, verb func() (T, error)) (T, error) {
-	if err := o.tasks.may(ctx, id); err != nil {
+func own[T any](ctx context.Context, o ownTasks, id int64, verb func() (T, error)) (T, error) {
+	if err := o.may(ctx, id); err != nil {
 		return *new(T), err
 	}
 	return verb()
 }
 
 // AddInputs and the verbs below are the generator's, for tasks that the caller may steer.
-func (o ownSteering) AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (int64, error) {
-	return own(ctx, o, id, func() (int64, error) { return o.Steering.AddInputs(ctx, id, offset, lines) })
+func (o ownSubmissions) AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (int64, error) {
+	return own(ctx, o.tasks, id, func() (int64, error) { return o.Submissions.AddInputs(ctx, id, offset, lines) })
 }
 
 // Commit publishes a task.
-func (o ownSteering) Commit(ctx context.Context, id int64) (view.Task, error) {
-	return own(ctx, o, id, func() (view.Task, error) { return o.Steering.Commit(ctx, id) })
+func (o ownSubmissions) Commit(ctx context.Context, id int64) (view.Task, error) {
+	return own(ctx, o.tasks, id, func() (view.Task, error) { return o.Submissions.Commit(ctx, id) })
 }
 
 // Say says a verb to a task.
 func (o ownSteering) Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error) {
-	return own(ctx, o, id, func() (generator.Change, error) { return o.Steering.Say(ctx, verb, id, with) })
+	return own(ctx, o.tasks, id, func() (generator.Change, error) { return o.Steering.Say(ctx, verb, id, with) })
 }
 
 // Prioritise gives a task another priority.
 func (o ownSteering) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
-	return own(ctx, o, id, func() (generator.PriorityChange, error) { return o.Steering.Prioritise(ctx, id, priority) })
+	return own(ctx, o.tasks, id, func() (generator.PriorityChange, error) { return o.Steering.Prioritise(ctx, id, priority) })
 }
 
 // Scale changes how many replicas a task has.
 func (o ownSteering) Scale(ctx context.Context, id int64, to spec.Scaling) (groups.ScaleChange, error) {
-	return own(ctx, o, id, func() (groups.ScaleChange, error) { return o.Steering.Scale(ctx, id, to) })
+	return own(ctx, o.tasks, id, func() (groups.ScaleChange, error) { return o.Steering.Scale(ctx, id, to) })
 }
 
 // ownJobs bounds submitters to the jobs of their user's tasks.

@@ -49,11 +49,12 @@ type tasksInput struct {
 
 // taskCalls are the routes of tasks and of their tags.
 type taskCalls struct {
-	doc      *document
-	names    *names
-	tasks    Tasks
-	steering Steering
-	site     Site
+	doc         *document
+	names       *names
+	tasks       Tasks
+	submissions Submissions
+	steering    Steering
+	site        Site
 }
 
 func (s *taskCalls) taskRoutes() {
@@ -62,7 +63,7 @@ func (s *taskCalls) taskRoutes() {
 		OperationID: "submit-task", Method: http.MethodPost, Path: "/v1/tasks", Tags: tags, Summary: "Submit a task", DefaultStatus: http.StatusCreated,
 		Description: "A task with inputs_streamed is created submitting and gets its inputs and a commit; any other is published at once. Unknown fields are refused. What no queue can run is accepted, unless strict, and has cannot_run.",
 	}, func(ctx context.Context, in *submitInput) (view.Task, error) {
-		return s.steering.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
+		return s.submissions.Submit(ctx, generator.SubmitRequest{Spec: in.Body, Strict: in.Strict, IdempotencyKey: in.Key})
 	})
 	route(s.doc, huma.Operation{
 		OperationID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tags: tags, Summary: "List tasks",
@@ -73,7 +74,7 @@ func (s *taskCalls) taskRoutes() {
 	}, func(ctx context.Context, in *byID) (view.Task, error) { return s.tasks.Task(ctx, in.ID) })
 	route(s.doc, huma.Operation{
 		OperationID: "commit-task", Method: http.MethodPost, Path: "/v1/tasks/{id}/commit", Tags: tags, Summary: "Publish a submitting task with the inputs that it has",
-	}, func(ctx context.Context, in *byID) (view.Task, error) { return s.steering.Commit(ctx, in.ID) })
+	}, func(ctx context.Context, in *byID) (view.Task, error) { return s.submissions.Commit(ctx, in.ID) })
 	for _, v := range []struct {
 		verb    generator.Verb
 		summary string

@@ -85,7 +85,7 @@ func (s *taskCalls) manyTaskRoutes() {
 		DefaultStatus: http.StatusCreated,
 		Description:   "As it was submitted, with its inputs unless the changes say how the work is split.",
 	}, func(ctx context.Context, in *cloneInput) (view.Task, error) {
-		return s.steering.Clone(ctx, generator.CloneRequest{Task: in.ID, Changes: in.Body.Changes, IdempotencyKey: in.Key})
+		return s.submissions.Clone(ctx, generator.CloneRequest{Task: in.ID, Changes: in.Body.Changes, IdempotencyKey: in.Key})
 	})
 }
 
@@ -94,7 +94,7 @@ func (s *taskCalls) submitMany(ctx context.Context, in *manyInput) (ManySubmitte
 	for i, t := range in.Body.Tasks {
 		requests[i] = generator.SubmitRequest{Spec: t.Task, Strict: t.Strict, IdempotencyKey: t.Key}
 	}
-	all, err := s.steering.SubmitMany(ctx, requests)
+	all, err := s.submissions.SubmitMany(ctx, requests)
 	if err != nil {
 		return ManySubmitted{}, err
 	}

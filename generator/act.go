@@ -95,7 +95,7 @@ type selected struct {
 // after the other. A task that does not exist, or
 // whose state does not allow it, is no error: its line says so. It ends after some seconds: Next says where to go on.
 // Errors: ErrInvalid, ErrNoSite, and those of the database; what was done before stays done.
-func (g *Generator) Act(ctx context.Context, r ActRequest) (Acted, error) {
+func (g *Verbs) Act(ctx context.Context, r ActRequest) (Acted, error) {
 	if err := r.check(); err != nil {
 		return Acted{}, err
 	}
@@ -180,7 +180,7 @@ func (r *ActRequest) check() error {
 
 // selected reads the tasks of a request by rising id; more says that there are others behind them. Ids that do not exist are
 // among them, without a state.
-func (g *Generator) selected(ctx context.Context, r ActRequest) (tasks []selected, more bool, err error) {
+func (g *Verbs) selected(ctx context.Context, r ActRequest) (tasks []selected, more bool, err error) {
 	states := r.State
 	if len(states) == 0 && len(r.Tasks) == 0 {
 		states = workFor(r.Verb)
@@ -219,7 +219,7 @@ func workFor(verb Verb) (states []string) {
 }
 
 // actOn says it to tasks, or says what it would do: to all of them at once where the verb is plain.
-func (g *Generator) actOn(ctx context.Context, r ActRequest, tasks []selected) ([]TaskActed, error) {
+func (g *Verbs) actOn(ctx context.Context, r ActRequest, tasks []selected) ([]TaskActed, error) {
 	if plain(r.Verb) && !r.DryRun {
 		return g.tellAll(ctx, r.Verb, tasks)
 	}
@@ -235,7 +235,7 @@ func (g *Generator) actOn(ctx context.Context, r ActRequest, tasks []selected) (
 }
 
 // tellAll says a plain verb to tasks.
-func (g *Generator) tellAll(ctx context.Context, verb Verb, tasks []selected) ([]TaskActed, error) {
+func (g *Verbs) tellAll(ctx context.Context, verb Verb, tasks []selected) ([]TaskActed, error) {
 	ids := make([]int64, len(tasks))
 	for i, t := range tasks {
 		ids[i] = t.ID
@@ -284,7 +284,7 @@ func (a TaskActed) judged(verb Verb, err error) (TaskActed, error) {
 }
 
 // actOnOne says it to one task, or says what it would do.
-func (g *Generator) actOnOne(ctx context.Context, r ActRequest, t selected) (out TaskActed, err error) {
+func (g *Verbs) actOnOne(ctx context.Context, r ActRequest, t selected) (out TaskActed, err error) {
 	out = t.acted()
 	if t.State == "" {
 		out.Why = WhyNoTask
@@ -320,7 +320,7 @@ func (g *Generator) actOnOne(ctx context.Context, r ActRequest, t selected) (out
 }
 
 // rehearse tells by the table what a verb would make of a task.
-func (g *Generator) rehearse(ctx context.Context, r ActRequest, t selected, out TaskActed) (TaskActed, error) {
+func (g *Verbs) rehearse(ctx context.Context, r ActRequest, t selected, out TaskActed) (TaskActed, error) {
 	switch r.Verb {
 	case VerbPrioritise:
 		out.Changed = t.Priority != *r.Priority && t.State != "done" && t.State != "aborting" && t.State != "aborted"

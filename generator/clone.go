@@ -24,7 +24,7 @@ type CloneRequest struct {
 // Clone submits a task as another one was submitted, with changes, and with the same inputs unless the changes say how the
 // work is split. A repeat with the same key gets the same task, and goes on where it broke off. Errors: ErrNoTask and those of
 // Submit and Commit.
-func (g *Generator) Clone(ctx context.Context, r CloneRequest) (view.Task, error) {
+func (g *Submissions) Clone(ctx context.Context, r CloneRequest) (view.Task, error) {
 	s, stored, err := g.alike(ctx, r)
 	if err != nil {
 		return view.Task{}, err
@@ -44,7 +44,7 @@ func (g *Generator) Clone(ctx context.Context, r CloneRequest) (view.Task, error
 }
 
 // alike is the spec of a task with changes; stored says that its inputs are to be copied.
-func (g *Generator) alike(ctx context.Context, r CloneRequest) (s spec.Spec, stored bool, err error) {
+func (g *Submissions) alike(ctx context.Context, r CloneRequest) (s spec.Spec, stored bool, err error) {
 	var body []byte
 	var split string
 	err = g.cfg.Pool.QueryRow(ctx, query["read_clone"], pgx.StrictNamedArgs{"task": r.Task}).Scan(&body, &split)

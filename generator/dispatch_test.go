@@ -24,7 +24,7 @@ func TestWithDispatcher(t *testing.T) {
 	cfg := w.config()
 	cfg.Stock, cfg.Order = d.Stock, d.Order
 	cfg.Mark = broker.Mark{Floor: 50, Batch: 40}
-	w.Generator = New(cfg)
+	w.use(New(cfg))
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	for _, step := range []func(context.Context) (int, error){w.Generate, New(cfg).Generate, w.Generator.Settle, w.Sweep} {

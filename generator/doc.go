@@ -50,5 +50,6 @@
 //  6. Locks: site, steady (which a change of the site takes exclusively), shares, tasks by id. Nobody waits in a circle.
 //  7. Limits: Throttle alone promises jobs (quota), on one daemon at a time, and keeps what it promised.
 //
-// Steps (Generate, Settle, Sweep, Throttle, Chain, Forecast) are bounded, idempotent and safe on any number of daemons at once.
+// Submissions takes tasks in, Verbs says to them what people want, Generator has the steps (Generate, Settle, Sweep, Throttle, Chain,
+// Forecast): these are bounded, idempotent and safe on any number of daemons at once.
 package generator

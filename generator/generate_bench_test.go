@@ -117,7 +117,7 @@ func durableWorld(b *testing.B) *world {
 	}
 	cfg := w.config()
 	cfg.Mark = broker.Mark{Floor: 1 << 40, Cap: 1 << 40}
-	w.Generator = New(cfg)
+	w.use(New(cfg))
 	return w
 }
 

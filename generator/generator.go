@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"embed"
+	"fmt"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator/broker"
 	"github.com/divvyhq/divvy/generator/coming"
+	"github.com/divvyhq/divvy/generator/judge"
+	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
@@ -46,11 +49,22 @@ type Config struct {
 // Generator turns tasks into jobs and outcomes into the state of tasks. All methods may be called at once, and
 // from several daemons on one database.
 type Generator struct {
+	*base
+	coming coming.Teller
+}
+
+// Submissions takes tasks. All methods may be called at once.
+type Submissions struct{ *base }
+
+// Verbs says to tasks what people want of them. All methods may be called at once.
+type Verbs struct{ *base }
+
+// base is what they have in common.
+type base struct {
 	cfg     Config
 	hints   chan struct{}
 	metrics metrics
 	broker  *broker.Broker
-	coming  coming.Teller
 	tasks   *view.Reader
 }
 
@@ -78,7 +92,7 @@ func New(cfg Config) *Generator {
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	return &Generator{cfg: cfg, tasks: view.New(cfg.Pool, cfg.Site), hints: make(chan struct{}, 1),
+	return &Generator{base: &base{cfg: cfg, tasks: view.New(cfg.Pool, cfg.Site), hints: make(chan struct{}, 1),
 		broker: broker.New(broker.Config{Pool: cfg.Pool, Stock: cfg.Stock, Order: cfg.Order, Mark: cfg.Mark}), metrics: metrics{
 			submitted: counter("divvy_tasks_submitted_total", "Tasks submitted at this daemon."),
 			generated: counter("divvy_jobs_generated_total", "Jobs made out of tasks by this daemon."),
@@ -89,22 +103,28 @@ func New(cfg Config) *Generator {
 				Help: "Live tasks with a deadline, by risk of being late."}, []string{"late_risk"}),
 			throttled: factory.NewGauge(prometheus.GaugeOpts{Name: "divvy_tasks_throttled",
 				Help: "Tasks that wait for a limit of the site, as of when this daemon last looked."}),
-		}}
+		}}}
 }
 
+// Submissions are those of a daemon with this Generator, which hears of them.
+func (g *Generator) Submissions() *Submissions { return &Submissions{g.base} }
+
+// Verbs are those of a daemon with this Generator, which hears of them.
+func (g *Generator) Verbs() *Verbs { return &Verbs{g.base} }
+
 // write runs a transaction that may have something for the log, and has the leader look.
-func (g *Generator) write(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	err := pg.InTx(ctx, g.cfg.Pool, fn)
+func (b *base) write(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	err := pg.InTx(ctx, b.cfg.Pool, fn)
 	if err == nil {
-		g.wrote()
+		b.wrote()
 	}
 	return err
 }
 
 // wrote is called after such a transaction.
-func (g *Generator) wrote() {
-	g.cfg.Written()
-	g.cfg.Changed()
+func (b *base) wrote() {
+	b.cfg.Written()
+	b.cfg.Changed()
 }
 
 // steady keeps a change of the site away until the transaction ends. Whoever makes or places jobs begins with it: the change holds it
@@ -114,14 +134,44 @@ func steady(ctx context.Context, tx pgx.Tx) error { return pg.LockShared(ctx, tx
 // Heard tells that tasks or the site have changed: Generate looks anew soon.
 func (g *Generator) Heard() { g.broker.Heard() }
 
+// siteInForce is the version in force, which stays so until the transaction ends.
+func (b *base) siteInForce(ctx context.Context, tx pgx.Tx) (*site.Site, error) {
+	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
+		return nil, err
+	}
+	st, err := b.cfg.Site(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("site: %w", err)
+	}
+	if st.Number == 0 {
+		return nil, tags.ErrNoSite
+	}
+	var inForce int64
+	if err := tx.QueryRow(ctx, query["newest_site"]).Scan(&inForce); err != nil {
+		return nil, err
+	}
+	if inForce != st.Number {
+		return nil, ErrSiteChanged
+	}
+	return st, nil
+}
+
 // Hints has a value when this daemon learned of new pieces: a ticker that calls Generate need not wait then.
 func (g *Generator) Hints() <-chan struct{} { return g.hints }
 
-func (g *Generator) hint() {
-	g.Heard()
-	g.cfg.Changed()
+func (b *base) hint() {
+	b.broker.Heard()
+	b.cfg.Changed()
 	select {
-	case g.hints <- struct{}{}:
+	case b.hints <- struct{}{}:
 	default:
+	}
+}
+
+// report notes a task that has just ended.
+func (b *base) report(v judge.Verdict) {
+	if v.Before != v.After && judge.Final(v.After) {
+		b.metrics.ended.WithLabelValues(v.After).Inc()
+		b.cfg.Log.Info("task ended", "task", v.ID, "state", v.After)
 	}
 }

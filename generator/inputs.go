@@ -25,7 +25,7 @@ const chunkInputs = 10_000
 // an empty body asks. Whole lines are kept even when a later one is wrong or the connection breaks: send the
 // rest from next, the number of inputs stored. Memory is bounded, whatever the length.
 // Errors: ErrNoTask, ErrState, ErrOffset, ErrInvalid, and those of r.
-func (g *Generator) AddInputs(ctx context.Context, id, offset int64, r io.Reader) (next int64, err error) {
+func (g *Submissions) AddInputs(ctx context.Context, id, offset int64, r io.Reader) (next int64, err error) {
 	lines := bufio.NewReaderSize(r, spec.MaxLine)
 	next = offset
 	for first := true; ; first = false {
@@ -47,7 +47,7 @@ func (g *Generator) AddInputs(ctx context.Context, id, offset int64, r io.Reader
 
 // store adds one chunk, or says why not. How many there are already is secured before it is said: whoever sent them goes on
 // behind them, and the commit that stored them may be one that no standby has.
-func (g *Generator) store(ctx context.Context, c stored.Chunk) error {
+func (g *Submissions) store(ctx context.Context, c stored.Chunk) error {
 	err := g.extend(ctx, c)
 	if errors.Is(err, ErrOffset) {
 		err = cmp.Or(pg.Secure(ctx, g.cfg.Pool), err)
@@ -55,7 +55,7 @@ func (g *Generator) store(ctx context.Context, c stored.Chunk) error {
 	return err
 }
 
-func (g *Generator) extend(ctx context.Context, c stored.Chunk) error {
+func (g *Submissions) extend(ctx context.Context, c stored.Chunk) error {
 	if c.Offset < 0 || c.Offset+int64(len(c.Inputs)) > spec.MaxInputs {
 		return spec.Invalid("inputs", fmt.Sprintf("would be more than %d, or the offset is negative", spec.MaxInputs), "")
 	}

@@ -83,7 +83,7 @@ func insertLots(ctx context.Context, tx pgx.Tx, id int64, n *newTask) error {
 }
 
 // commitLots opens the lots of a task whose inputs were streamed.
-func (g *Generator) commitLots(ctx context.Context, tx pgx.Tx, id int64) (pieces int64, err error) {
+func (g *Submissions) commitLots(ctx context.Context, tx pgx.Tx, id int64) (pieces int64, err error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("site: %w", err)

@@ -49,6 +49,8 @@ queues:
 // settles or asks; or a dispatcher leads, see dispatch.
 type world struct {
 	*Generator
+	*Submissions
+	*Verbs
 	*view.Reader
 	db    *pgxpool.Pool
 	store *site.Store
@@ -110,8 +112,14 @@ FROM made_jobs m JOIN over_ranges o ON m.id BETWEEN o.low AND o.high;`
 
 // generateBy has the world's generator made anew. However busy the machine is, it looks anew each time.
 func (w *world) generateBy(cfg Config) {
-	w.Generator, w.Reader = New(cfg), view.New(cfg.Pool, cfg.Site)
-	w.broker = broker.New(broker.Config{Pool: cfg.Pool, Stock: cfg.Stock, Order: cfg.Order, Mark: cfg.Mark, Soon: time.Hour})
+	w.use(New(cfg))
+	w.Reader = view.New(cfg.Pool, cfg.Site)
+	w.Generator.broker = broker.New(broker.Config{Pool: cfg.Pool, Stock: cfg.Stock, Order: cfg.Order, Mark: cfg.Mark, Soon: time.Hour})
+}
+
+// use has a generator be the world's.
+func (w *world) use(g *Generator) {
+	w.Generator, w.Submissions, w.Verbs = g, g.Submissions(), g.Verbs()
 }
 
 // mark has generators keep another stock.

@@ -25,7 +25,7 @@ type PriorityChange struct {
 
 // Prioritise gives a task another priority, and its jobs. A repeat changes nothing. Errors: ErrNoTask, ErrInvalid, and ErrState for a task
 // that makes no more jobs (done, aborting, aborted); one that can be retried keeps the priority for that.
-func (g *Generator) Prioritise(ctx context.Context, id int64, priority int) (PriorityChange, error) {
+func (g *Verbs) Prioritise(ctx context.Context, id int64, priority int) (PriorityChange, error) {
 	if priority > spec.MaxPriority || priority < -spec.MaxPriority {
 		return PriorityChange{}, spec.Invalid("priority", fmt.Sprintf("%d is not in %d … %d", priority, -spec.MaxPriority, spec.MaxPriority), "")
 	}

@@ -20,7 +20,7 @@ func TestGenerateGoesByOneReading(t *testing.T) {
 	ctx := context.Background()
 	var clock atomic.Int64 // ms
 	readings := 0
-	w.broker = broker.New(broker.Config{Pool: w.db, Mark: broker.Mark{Floor: 60, Cap: 60, Batch: 50}, Stock: func() []dispatcher.Stock { return w.stock },
+	w.Generator.broker = broker.New(broker.Config{Pool: w.db, Mark: broker.Mark{Floor: 60, Cap: 60, Batch: 50}, Stock: func() []dispatcher.Stock { return w.stock },
 		Now: func() time.Time { return time.UnixMilli(clock.Load()) },
 		Order: func(context.Context, []dispatcher.Coming) ([]shares.ShareID, error) {
 			readings++

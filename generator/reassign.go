@@ -11,7 +11,6 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/tags"
 	"github.com/divvyhq/divvy/generator/view"
-	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -52,7 +51,7 @@ type TaskReassigned struct {
 // Reassign gives tasks that are not over to another share: pieces to come, waiting and ready jobs, and with Running the
 // jobs that run; each task in a transaction of its own. A repeat changes nothing. Errors: ErrNoSite, and ErrInvalid for a share that is no
 // leaf. A task that does not exist or is over is no error: its line says so.
-func (g *Generator) Reassign(ctx context.Context, r ReassignRequest) (Reassigned, error) {
+func (g *Verbs) Reassign(ctx context.Context, r ReassignRequest) (Reassigned, error) {
 	if len(r.Tasks) == 0 || len(r.Tasks) > reassignTasks {
 		return Reassigned{}, spec.Invalid("tasks", fmt.Sprintf("has %d ids", len(r.Tasks)), fmt.Sprintf("1 to %d", reassignTasks))
 	}
@@ -74,7 +73,7 @@ func (g *Generator) Reassign(ctx context.Context, r ReassignRequest) (Reassigned
 }
 
 // reassignTask moves one task with its jobs. The site lock comes first, so that the share stays a leaf.
-func (g *Generator) reassignTask(ctx context.Context, id int64, r ReassignRequest) (out TaskReassigned, err error) {
+func (g *Verbs) reassignTask(ctx context.Context, id int64, r ReassignRequest) (out TaskReassigned, err error) {
 	err = g.write(ctx, func(tx pgx.Tx) error {
 		out = TaskReassigned{Task: id}
 		st, to, err := g.leafInForce(ctx, tx, r.Share)
@@ -111,35 +110,13 @@ type reassignment struct {
 }
 
 // leafInForce finds the share in the version in force, and keeps that version in force until the transaction ends.
-func (g *Generator) leafInForce(ctx context.Context, tx pgx.Tx, path string) (*site.Site, shares.ShareID, error) {
+func (g *Verbs) leafInForce(ctx context.Context, tx pgx.Tx, path string) (*site.Site, shares.ShareID, error) {
 	st, err := g.siteInForce(ctx, tx)
 	if err != nil {
 		return nil, 0, err
 	}
 	to, err := tags.Leaf(st, path)
 	return st, to, err
-}
-
-// siteInForce is the version in force, which stays so until the transaction ends.
-func (g *Generator) siteInForce(ctx context.Context, tx pgx.Tx) (*site.Site, error) {
-	if err := pg.LockShared(ctx, tx, pg.LockSite, 0); err != nil {
-		return nil, err
-	}
-	st, err := g.cfg.Site(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("site: %w", err)
-	}
-	if st.Number == 0 {
-		return nil, tags.ErrNoSite
-	}
-	var inForce int64
-	if err := tx.QueryRow(ctx, query["newest_site"]).Scan(&inForce); err != nil {
-		return nil, err
-	}
-	if inForce != st.Number {
-		return nil, ErrSiteChanged
-	}
-	return st, nil
 }
 
 // movableTask is a task under its row lock.

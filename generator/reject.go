@@ -21,7 +21,7 @@ type Rejected struct {
 }
 
 // Reject keeps such a task: aborted from the start, with the reason, without jobs. Error: ErrInvalid.
-func (g *Generator) Reject(ctx context.Context, r Rejected) (view.Task, error) {
+func (g *Submissions) Reject(ctx context.Context, r Rejected) (view.Task, error) {
 	switch {
 	case r.Name == "":
 		return view.Task{}, spec.Invalid("name", "is missing", "what people call the task")

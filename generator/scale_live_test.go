@@ -48,7 +48,7 @@ func TestScaleWhileItRuns(t *testing.T) {
 	cfg := w.config()
 	cfg.Stock = d.Stock
 	cfg.Mark = broker.Mark{Floor: 20, Batch: 15}
-	w.Generator = New(cfg)
+	w.use(New(cfg))
 	ctx, stop := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	for _, step := range []func(context.Context) (int, error){w.Generate, New(cfg).Generate, w.Generator.Settle, w.Sweep} {

@@ -16,7 +16,7 @@ import (
 // is: jobs are told apart by their names. Those that are new are made as others are; of those that are not wanted any
 // more, the ones that run go on to their end. A repeat changes nothing. Errors: ErrNoTask, ErrInvalid, and ErrState for
 // a task that is over, is being ended, or has no share yet.
-func (g *Generator) Scale(ctx context.Context, id int64, s spec.Scaling) (c groups.ScaleChange, err error) {
+func (g *Verbs) Scale(ctx context.Context, id int64, s spec.Scaling) (c groups.ScaleChange, err error) {
 	var ended []judge.Verdict
 	err = g.write(ctx, func(tx pgx.Tx) error {
 		t, err := groups.Lock(ctx, tx, id)
@@ -42,7 +42,7 @@ func (g *Generator) Scale(ctx context.Context, id int64, s spec.Scaling) (c grou
 }
 
 // scaled reads the number that Scale would change. Errors: those of Scale.
-func (g *Generator) scaled(ctx context.Context, id int64, s spec.Scaling) (n int, err error) {
+func (g *Verbs) scaled(ctx context.Context, id int64, s spec.Scaling) (n int, err error) {
 	err = pg.InTx(ctx, g.cfg.Pool, func(tx pgx.Tx) error {
 		t, err := groups.Lock(ctx, tx, id)
 		if err != nil {

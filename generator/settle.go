@@ -96,11 +96,3 @@ func judgeChanged(ctx context.Context, tx pgx.Tx, p fold.Progress) ([]judge.Verd
 	}
 	return judge.Locked(ctx, tx, ids, false)
 }
-
-// report notes a task that has just ended.
-func (g *Generator) report(v judge.Verdict) {
-	if v.Before != v.After && judge.Final(v.After) {
-		g.metrics.ended.WithLabelValues(v.After).Inc()
-		g.cfg.Log.Info("task ended", "task", v.ID, "state", v.After)
-	}
-}

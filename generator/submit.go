@@ -35,7 +35,7 @@ const (
 
 // Submit checks and tags a task and stores it: published at once, or submitting when its inputs are streamed.
 // Errors: ErrInvalid, ErrNoSite, ErrUntagged, ErrKeyReused, ErrSiteChanged.
-func (g *Generator) Submit(ctx context.Context, req SubmitRequest) (view.Task, error) {
+func (g *Submissions) Submit(ctx context.Context, req SubmitRequest) (view.Task, error) {
 	hash, err := req.check()
 	if err != nil {
 		return view.Task{}, err
@@ -88,7 +88,7 @@ func (req SubmitRequest) check() ([]byte, error) {
 
 // byKey finds the task of a key; 0 when there is none. Whoever says so to somebody secures it first (pg.Secure): the commit
 // that it stems from may be one that no standby has.
-func (g *Generator) byKey(ctx context.Context, key string, hash []byte) (int64, error) {
+func (g *Submissions) byKey(ctx context.Context, key string, hash []byte) (int64, error) {
 	if key == "" {
 		return 0, nil
 	}
@@ -107,7 +107,7 @@ func (g *Generator) byKey(ctx context.Context, key string, hash []byte) (int64, 
 }
 
 // found answers a repeat.
-func (g *Generator) found(ctx context.Context, id int64, err error) (view.Task, error) {
+func (g *Submissions) found(ctx context.Context, id int64, err error) (view.Task, error) {
 	if err == nil {
 		err = pg.Secure(ctx, g.cfg.Pool)
 	}
@@ -117,7 +117,7 @@ func (g *Generator) found(ctx context.Context, id int64, err error) (view.Task, 
 	return g.tasks.Task(ctx, id)
 }
 
-func (g *Generator) submit(ctx context.Context, req SubmitRequest) (id int64, err error) {
+func (g *Submissions) submit(ctx context.Context, req SubmitRequest) (id int64, err error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("site: %w", err)
@@ -195,7 +195,7 @@ func textArg(s string) *string {
 
 // Commit publishes a task whose inputs were streamed; a repeat changes nothing. Errors: ErrNoTask, ErrState,
 // ErrInvalid when it has no inputs or makes too many jobs.
-func (g *Generator) Commit(ctx context.Context, id int64) (view.Task, error) {
+func (g *Submissions) Commit(ctx context.Context, id int64) (view.Task, error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return view.Task{}, fmt.Errorf("commit: site: %w", err)

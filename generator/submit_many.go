@@ -28,7 +28,7 @@ type Submitted struct {
 // SubmitMany is Submit for many tasks in one transaction, in their order. One that cannot be does not keep the others from
 // being: its error is beside it. Errors of the site or the database are of all: nothing was stored, and a repeat under the
 // same keys stores nothing twice.
-func (g *Generator) SubmitMany(ctx context.Context, all []SubmitRequest) ([]Submitted, error) {
+func (g *Submissions) SubmitMany(ctx context.Context, all []SubmitRequest) ([]Submitted, error) {
 	if len(all) == 0 || len(all) > MostSubmitted {
 		return nil, spec.Invalid("tasks", fmt.Sprintf("has %d entries", len(all)), fmt.Sprintf("1 to %d", MostSubmitted))
 	}
@@ -47,7 +47,7 @@ func (g *Generator) SubmitMany(ctx context.Context, all []SubmitRequest) ([]Subm
 }
 
 // submitMany stores what can be; ids are those of the tasks, 0 for what could not.
-func (g *Generator) submitMany(ctx context.Context, all []SubmitRequest) (out []Submitted, ids []int64, err error) {
+func (g *Submissions) submitMany(ctx context.Context, all []SubmitRequest) (out []Submitted, ids []int64, err error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("site: %w", err)
@@ -148,7 +148,7 @@ func insertRun(ctx context.Context, tx pgx.Tx, ready []newTask, run []int) (ids 
 }
 
 // read puts the tasks beside their requests.
-func (g *Generator) read(ctx context.Context, out []Submitted, ids []int64) error {
+func (g *Submissions) read(ctx context.Context, out []Submitted, ids []int64) error {
 	tasks, err := g.tasks.TasksByID(ctx, ids)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ type toldTask struct {
 
 // tell does a plain verb to tasks in one transaction, with as many statements as for one; out is in the order of ids, which
 // has each once.
-func (g *Generator) tell(ctx context.Context, verb Verb, ids []int64) (out []toldTask, err error) {
+func (g *Verbs) tell(ctx context.Context, verb Verb, ids []int64) (out []toldTask, err error) {
 	var st *site.Site
 	if verb == VerbResume {
 		if st, err = g.cfg.Site(ctx); err != nil {

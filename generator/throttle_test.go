@@ -60,7 +60,7 @@ func TestTasksWaitForALimit(t *testing.T) {
 	if got := w.states(t, a, b, c); got != "throttled ready ready" {
 		t.Fatalf("the first by priority is let in, and others have limits of their own: %s", got)
 	}
-	if n := gauge(t, w.metrics.throttled); n != 1 {
+	if n := gauge(t, w.Generator.metrics.throttled); n != 1 {
 		t.Errorf("the metric says that %v tasks are throttled", n)
 	}
 	if why := w.task(t, a.ID).Reason; why != "user alice: 1 task of 1 active (limits[0] of the site: max_active_tasks)" {
@@ -99,7 +99,7 @@ func TestTasksWaitForALimit(t *testing.T) {
 	if got := w.states(t, a, b, c); got != "aborted running running" {
 		t.Fatalf("resumed again: %s", got)
 	}
-	if n := gauge(t, w.metrics.throttled); n != 0 {
+	if n := gauge(t, w.Generator.metrics.throttled); n != 0 {
 		t.Errorf("the metric says that %v tasks are throttled", n)
 	}
 	w.drain(t, f, []int64{b.ID, c.ID})

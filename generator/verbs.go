@@ -78,7 +78,7 @@ var refusals = map[Verb]string{
 // Say says one verb of the table to a task, in one transaction; with are the changes of a retry, nil for none: the jobs that try
 // again, and pieces that never were jobs, are made with them, and the task shows them in its Spec from then on. Errors: ErrNoTask,
 // ErrState; for a retry whose share is gone ErrInvalid and ErrUntagged too.
-func (g *Generator) Say(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
+func (g *Verbs) Say(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
 	if !plain(verb) {
 		c, err = g.sayAlone(ctx, verb, id, with)
 	} else {
@@ -94,7 +94,7 @@ func (g *Generator) Say(ctx context.Context, verb Verb, id int64, with *spec.Cha
 }
 
 // sayAlone does a verb for which each task needs a look of its own.
-func (g *Generator) sayAlone(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
+func (g *Verbs) sayAlone(ctx context.Context, verb Verb, id int64, with *spec.Changes) (c Change, err error) {
 	st, err := g.cfg.Site(ctx)
 	if err != nil {
 		return c, fmt.Errorf("site: %w", err)
@@ -132,7 +132,7 @@ func refusal(verb Verb, t *lockedTask) error {
 	return &judge.StateError{Task: t.ID, Verb: string(verb), State: t.State, Hint: refusals[verb]}
 }
 
-func (g *Generator) reportChange(c Change) {
+func (g *Verbs) reportChange(c Change) {
 	if c.Before != c.After {
 		g.report(judge.Verdict{ID: c.Task, Before: c.Before, After: c.After})
 	}

@@ -100,7 +100,8 @@ func newBusySite(b *testing.B) *busySite {
 	cfg := s.config()
 	cfg.Stock = d.Stock
 	cfg.Mark = broker.Mark{Floor: 2_000_000, Cap: 2_000_000}
-	s.Generator, s.d = New(cfg), d
+	s.d = d
+	s.use(New(cfg))
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
 	for _, l := range []struct {

@@ -268,7 +268,7 @@ func TestPilotsLookIntoNothing(t *testing.T) {
 		return strings.TrimSpace(string(body))
 	}
 	free := map[string]bool{"/job/get_status": true}
-	s := newServer(Config{Jobs: (*dispatcher.Dispatcher)(nil), Known: (*view.Reader)(nil), Steering: (*generator.Generator)(nil), Site: (*site.Store)(nil),
+	s := newServer(Config{Jobs: (*dispatcher.Dispatcher)(nil), Known: (*view.Reader)(nil), Submissions: (*generator.Submissions)(nil), Steering: (*generator.Verbs)(nil), Site: (*site.Store)(nil),
 		Work: (*view.Reader)(nil), Workers: (*harvester.Store)(nil)})
 	n := 0
 	for _, e := range s.calls() {

@@ -42,7 +42,7 @@ func (w *world) callerAs(c access.Caller) caller {
 		})
 	})
 	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Work: w.known, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
-		Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
+		Known: w.known, Submissions: w.generator.Submissions(), Steering: w.generator.Verbs(), Site: site.NewStore(site.Config{Pool: w.db})})
 	server := httptest.NewServer(routes)
 	w.t.Cleanup(server.Close)
 	return caller{w.t, server.URL + "/api/v1"}

@@ -16,7 +16,7 @@ import (
 func (w *world) submitAs(n int64, s spec.Spec) view.Task {
 	w.t.Helper()
 	s.Count, s.MaxAttempts, s.Command, s.Name, s.Share = n, 1, []string{"true"}, "crowd", "Prod"
-	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: s})
+	task, err := w.generator.Submissions().Submit(context.Background(), generator.SubmitRequest{Spec: s})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestCrowdWithFilters(t *testing.T) {
 				}
 			}
 			for _, of := range []int64{other.ID, task.ID} { // the next pilots may want such jobs
-				if _, err := w.generator.Say(t.Context(), generator.VerbKill, of, nil); err != nil {
+				if _, err := w.generator.Verbs().Say(t.Context(), generator.VerbKill, of, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -88,7 +88,7 @@ func (c caller) envelopeOf(method, path string, said map[string]any, body string
 func TestEnvelopes(t *testing.T) {
 	w := newWorld(t)
 	everything := Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Work: w.known, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
-		Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
+		Known: w.known, Submissions: w.generator.Submissions(), Steering: w.generator.Verbs(), Site: site.NewStore(site.Config{Pool: w.db})}
 	routes := chi.NewMux()
 	Routes(routes, everything)
 	server := httptest.NewServer(routes)

@@ -201,7 +201,7 @@ func TestAddTargetFloor(t *testing.T) {
 	w := newWorld(t)
 	c := w.caller()
 	w.submit(30, 1, "true")
-	_, err := w.generator.Submit(t.Context(), generator.SubmitRequest{Spec: spec.Spec{Name: "ana", User: "bob", Share: "User", Count: 30, Command: []string{"true"}}})
+	_, err := w.generator.Submissions().Submit(t.Context(), generator.SubmitRequest{Spec: spec.Spec{Name: "ana", User: "bob", Share: "User", Count: 30, Command: []string{"true"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

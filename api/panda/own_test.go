@@ -71,7 +71,7 @@ func boundOf(e wire.Endpoint) string {
 // everything is a configuration that serves all calls.
 func (w *world) everything() Config {
 	return Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Work: w.known, Workers: harvester.NewStore(w.db), Sandboxes: sandbox.NewStore(w.db),
-		Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})}
+		Known: w.known, Submissions: w.generator.Submissions(), Steering: w.generator.Verbs(), Site: site.NewStore(site.Config{Pool: w.db})}
 }
 
 // about are the arguments of a call about a task and a job.

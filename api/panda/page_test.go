@@ -20,9 +20,9 @@ import (
 
 // docs/panda-calls.csv is what is served.
 func TestPageNamesTheCalls(t *testing.T) {
-	d, g, k := (*dispatcher.Dispatcher)(nil), (*generator.Generator)(nil), (*view.Reader)(nil)
+	d, k := (*dispatcher.Dispatcher)(nil), (*view.Reader)(nil)
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: d, Tasks: k, Jobs: d, Work: k, Known: k, Steering: g, Workers: (*harvester.Store)(nil), Site: (*site.Store)(nil)})
+	Routes(routes, Config{Dispatcher: d, Tasks: k, Jobs: d, Work: k, Known: k, Submissions: (*generator.Submissions)(nil), Steering: (*generator.Verbs)(nil), Workers: (*harvester.Store)(nil), Site: (*site.Store)(nil)})
 	served := map[string]bool{}
 	err := chi.Walk(routes, func(_, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		path = strings.Replace(path, "/api/latest/", "/api/v1/", 1)

@@ -24,10 +24,11 @@ type Config struct {
 	// Sandboxes serve clients that upload files for their jobs; without them these calls are not there.
 	Sandboxes Sandboxes
 	Log       *slog.Logger
-	// Known, Steering and Site serve scripts that submit and steer tasks; without them their calls are not there.
-	Known    Known
-	Steering Steering
-	Site     Site
+	// Known, Submissions, Steering and Site serve scripts that submit and steer tasks; without them their calls are not there.
+	Known       Known
+	Submissions Submissions
+	Steering    Steering
+	Site        Site
 	// Callers are let in; without a Book everybody is, as whom the context has. /trf/ stands outside of it.
 	Callers access.Entrance
 	// Anonymous lets everybody in, with any credential or none.

@@ -22,7 +22,7 @@ func TestStatistics(t *testing.T) {
 		{get, "/statistics/job_stats_by_cloud", map[string]any{"type": "production"}, `{"success":true,"message":"","data":{}}`},
 	})
 	w.submit(6, 1, "true")
-	_, err := w.generator.Submit(t.Context(), generator.SubmitRequest{Spec: spec.Spec{Name: "ana", User: "bob", Kind: spec.Kind{Label: "user"}, Share: "User", Count: 2,
+	_, err := w.generator.Submissions().Submit(t.Context(), generator.SubmitRequest{Spec: spec.Spec{Name: "ana", User: "bob", Kind: spec.Kind{Label: "user"}, Share: "User", Count: 2,
 		Command: []string{"true"}, Queues: []string{"LOCAL_TEST"}, Requirements: spec.Requirements{Cores: 8}}})
 	if err != nil {
 		t.Fatal(err)

@@ -36,11 +36,15 @@ type Known interface {
 	Recent(context.Context, view.Recent) ([]view.Task, error)
 }
 
-// Steering takes tasks and changes them; *generator.Generator is one.
-type Steering interface {
+// Submissions takes tasks; *generator.Submissions is one.
+type Submissions interface {
 	Submit(context.Context, generator.SubmitRequest) (view.Task, error)
 	// Reject keeps a task that cannot be, with what is wrong with it.
 	Reject(context.Context, generator.Rejected) (view.Task, error)
+}
+
+// Steering changes tasks; *generator.Verbs is one.
+type Steering interface {
 	// Say says a verb to a task, a retry perhaps with changes.
 	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
@@ -53,14 +57,15 @@ type Site interface {
 }
 
 var (
-	_ Known    = (*view.Reader)(nil)
-	_ Steering = (*generator.Generator)(nil)
-	_ Site     = (*site.Store)(nil)
+	_ Known       = (*view.Reader)(nil)
+	_ Submissions = (*generator.Submissions)(nil)
+	_ Steering    = (*generator.Verbs)(nil)
+	_ Site        = (*site.Store)(nil)
 )
 
 // calls are those of people's scripts about tasks.
 func (s tasks) calls() []wire.Endpoint {
-	if s.Steering == nil || s.Site == nil {
+	if s.Submissions == nil || s.Steering == nil || s.Site == nil {
 		return nil
 	}
 	one := oneTask

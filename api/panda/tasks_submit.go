@@ -92,7 +92,7 @@ func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key 
 	if err != nil {
 		return view.Task{}, nil, err
 	}
-	t, err := s.Steering.Submit(ctx, generator.SubmitRequest{Spec: task, Parameters: kept, IdempotencyKey: key})
+	t, err := s.Submissions.Submit(ctx, generator.SubmitRequest{Spec: task, Parameters: kept, IdempotencyKey: key})
 	return t, ignored, err
 }
 
@@ -126,7 +126,7 @@ func (s tasks) insertTask(r *http.Request, a wire.Args) wire.Envelope {
 	name, _ := wire.ToText(given["taskName"])
 	user, _ := wire.ToText(given["userName"])
 	c := wire.CallerOf(ctx)
-	t, err := s.Steering.Reject(ctx, generator.Rejected{Name: cmp.Or(wire.Clean(name), "unnamed"),
+	t, err := s.Submissions.Reject(ctx, generator.Rejected{Name: cmp.Or(wire.Clean(name), "unnamed"),
 		User: cmp.Or(c.User, wire.Clean(user), c.Known(), "anonymous"), Reason: e.Message, Parameters: kept})
 	if err != nil {
 		return s.noTask("insert_task_parameters", err)

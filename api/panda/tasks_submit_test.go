@@ -17,7 +17,7 @@ func TestSubmitInWhoseName(t *testing.T) {
 	w, issuer := steered(t), ownca.NewIssuer(t)
 	guard := guardOf(t, false, issuer.URL+" divvy sub=r2d2 submitter user:{sub}\n"+issuer.URL+" divvy groups=/atlas/production operator origin:atlas.production\n"+issuer.URL+" divvy groups=/atlas submitter user:{sub}\n")
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guard.Callers})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Known: w.known, Submissions: w.generator.Submissions(), Steering: w.generator.Verbs(), Site: site.NewStore(site.Config{Pool: w.db}), Callers: guard.Callers})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	ann, robot := issuer.Token(nil), issuer.Token(map[string]any{"sub": "r2d2", "groups": nil})

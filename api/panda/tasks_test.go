@@ -27,7 +27,7 @@ func steered(t *testing.T) *world {
 	done := make(chan struct{})
 	go func() { defer close(done); w.tick(ctx, w.generator.Sweep) }()
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db})})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Jobs: w.dispatcher, Known: w.known, Submissions: w.generator.Submissions(), Steering: w.generator.Verbs(), Site: site.NewStore(site.Config{Pool: w.db})})
 	server := httptest.NewServer(routes)
 	w.url = server.URL
 	t.Cleanup(func() { server.Close(); stop(); <-done })
@@ -270,7 +270,7 @@ func TestTaskRefusals(t *testing.T) {
 func TestSubmitOnceByCaller(t *testing.T) {
 	w := steered(t)
 	routes := chi.NewMux()
-	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Known: w.known, Steering: w.generator, Site: site.NewStore(site.Config{Pool: w.db}), Callers: guardOf(t, false, "").Callers})
+	Routes(routes, Config{Dispatcher: w.dispatcher, Tasks: w.known, Known: w.known, Submissions: w.generator.Submissions(), Steering: w.generator.Verbs(), Site: site.NewStore(site.Config{Pool: w.db}), Callers: guardOf(t, false, "").Callers})
 	server := httptest.NewServer(routes)
 	defer server.Close()
 	submit := func() map[string]any {

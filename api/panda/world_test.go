@@ -102,7 +102,7 @@ func (w *world) tick(ctx context.Context, step func(context.Context) (int, error
 // submit makes a task of n jobs.
 func (w *world) submit(n int64, attempts int, command ...string) view.Task {
 	w.t.Helper()
-	task, err := w.generator.Submit(context.Background(), generator.SubmitRequest{Spec: spec.Spec{Name: "sim", User: "alice",
+	task, err := w.generator.Submissions().Submit(context.Background(), generator.SubmitRequest{Spec: spec.Spec{Name: "sim", User: "alice",
 		Kind: spec.Kind{Label: "managed", ProcessingType: "simul", WorkingGroup: "AP_HIGG"}, Share: "Prod", Count: n, Attempts: spec.Attempts{MaxAttempts: attempts}, Command: command,
 		Env: map[string]string{"COLOUR": "dark red"}}})
 	if err != nil {

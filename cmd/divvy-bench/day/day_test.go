@@ -64,7 +64,7 @@ func TestDayCoverage(t *testing.T) {
 	}
 	of := stage.Work(s.Leaves[0].Path, shapes[0], 0)
 	of.Count, of.Events = 0, &spec.Events{Total: 950, PerJob: eventsOfJob}
-	task, err := s.Generator.Submit(ctx, generator.SubmitRequest{Spec: of})
+	task, err := s.Generator.Submissions().Submit(ctx, generator.SubmitRequest{Spec: of})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func (s *Stage) Submit(ctx context.Context, tasks []generator.SubmitRequest) err
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for _, task := range tasks {
-		group.Go(func() error { _, err := s.Generator.Submit(ctx, task); return err })
+		group.Go(func() error { _, err := s.Generator.Submissions().Submit(ctx, task); return err })
 	}
 	return group.Wait()
 }

@@ -66,7 +66,7 @@ func submissions(ctx context.Context, r *run) error {
 
 // kill ends a task and waits until it is over: the generator has begun on it.
 func kill(ctx context.Context, r *run, task int64) error {
-	if _, err := r.Generator.Say(ctx, "kill", task, nil); err != nil {
+	if _, err := r.Generator.Verbs().Say(ctx, "kill", task, nil); err != nil {
 		return err
 	}
 	return stage.Until(ctx, 100*time.Millisecond, time.Minute, "the task that was killed does not end", func() (bool, error) {
@@ -176,7 +176,7 @@ func makePortion(ctx context.Context, r *run, after time.Duration, portion int, 
 	}
 	r.Missed -= portion // that need not be made when what was claimed is finished
 	began := time.Now()
-	all, err := r.Generator.SubmitMany(ctx, tasks)
+	all, err := r.Generator.Submissions().SubmitMany(ctx, tasks)
 	if err != nil {
 		return 0, err
 	}

@@ -178,9 +178,9 @@ func (d *Daemon) serve(context.Context) error {
 	}
 	calls.Jobs, calls.Work, calls.Workers = d.dispatcher, d.tasks, harvester.NewStore(d.pool)
 	calls.Sandboxes = d.sandboxes
-	calls.Known, calls.Steering, calls.Site = d.tasks, d.generator, d.store
+	calls.Known, calls.Submissions, calls.Steering, calls.Site = d.tasks, d.generator.Submissions(), d.generator.Verbs(), d.store
 	handler := api.New(api.Config{
-		Dispatcher: d.dispatcher, Work: api.Work{Tasks: d.tasks, Steering: d.generator, Past: tags.Past{Pool: d.pool}}, Site: ownSite{d.store, d}, Ready: d.ready,
+		Dispatcher: d.dispatcher, Work: api.Work{Tasks: d.tasks, Submissions: d.generator.Submissions(), Steering: d.generator.Verbs(), Past: tags.Past{Pool: d.pool}}, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.callers.book, Closed: d.cfg.Access.Closed(), Access: d.callers.tokens, Outside: d.callers.credentials(), Rates: edge.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.ports.panda != nil,
