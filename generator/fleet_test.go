@@ -76,9 +76,6 @@ func (b *logbook) append(ctx context.Context, entries []entry.Entry, texts ...le
 	if _, err := rand.Read(batch.ID[:]); err != nil {
 		return err
 	}
-	if err := b.fold.MakeDays(ctx); err != nil {
-		return err
-	}
 	if _, err := b.log.AppendWith(ctx, batch, beside); err != nil {
 		return err
 	}

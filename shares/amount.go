@@ -13,15 +13,6 @@ import (
 // MaxAmount bounds figures of a plan and demands, so that sums over any tree stay exact in an int64.
 const MaxAmount Units = 1 << 42
 
-// ParseUnits reads a decimal number of units with at most three decimals.
-func ParseUnits(s string) (Units, error) {
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a number of units", s)
-	}
-	return unitsOf(f)
-}
-
 func unitsOf(f float64) (Units, error) {
 	if math.IsNaN(f) || math.Abs(f*1000) > float64(MaxAmount) {
 		return 0, fmt.Errorf("%v units are out of range", f)

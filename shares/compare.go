@@ -32,7 +32,6 @@ type comparison struct {
 	tier   []int
 }
 
-// ofBranches compares nodes of the tree as it is.
 func (r *reclaiming) ofBranches(at Units, scope string) *comparison {
 	c := &comparison{reclaiming: r, scope: scope, target: r.Targets(at)}
 	for _, n := range r.tree.Nodes {

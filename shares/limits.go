@@ -254,7 +254,6 @@ func (l *limits) fillPart(s *solver, f *family, free float64, inUnits bool) {
 	}
 }
 
-// wholeParts apportions parts in whole units.
 func (s *solver) wholeParts(parts []float64, total float64) {
 	s.units = slices.Grow(s.units[:0], len(parts))[:len(parts)]
 	clear(s.units)

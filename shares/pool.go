@@ -102,39 +102,11 @@ func (p *Pool) Hold(leaf int, du Units) {
 	}
 }
 
-// Turn is a grant's place in the order of grants, and the places that it took the place of: leaf first, then up the
-// path. Of trees that are deeper it has the lowest nodes.
-type Turn struct {
-	leaf   int
-	seq    uint64
-	before [8]uint64
-}
-
 // Granted notes that a leaf was just given a job: among equals it is now the last in turn. O(depth).
-func (p *Pool) Granted(leaf int) (t Turn) {
+func (p *Pool) Granted(leaf int) {
 	p.seq++
-	t.leaf, t.seq = leaf, p.seq
-	i := 0
 	for a := p.seatOf[leaf]; a >= 0; a = p.parent[a] {
-		if i < len(t.before) {
-			t.before[i] = p.last[a]
-			i++
-		}
 		p.last[a] = p.seq
-	}
-	return t
-}
-
-// Ungranted is the opposite, for a grant that came to nothing: where no later one was made, the node has the turn that it
-// had before. Take several back in the reverse order, the last first: otherwise a node that two of them share keeps the
-// turn of the earlier one, which came to nothing. That decides ties, until its next grant, and nothing else. O(depth).
-func (p *Pool) Ungranted(t Turn) {
-	i := 0
-	for a := p.seatOf[t.leaf]; a >= 0 && i < len(t.before); a = p.parent[a] {
-		if p.last[a] == t.seq {
-			p.last[a] = t.before[i]
-		}
-		i++
 	}
 }
 

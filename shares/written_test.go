@@ -30,11 +30,6 @@ func FuzzWritten(f *testing.F) {
 				}
 			}
 		}
-		if u, err := ParseUnits(s); err == nil {
-			if again, err := ParseUnits(u.String()); err != nil || again != u || u > MaxAmount || u < -MaxAmount {
-				t.Errorf("units %q: %d, then %d, %v", s, u, again, err)
-			}
-		}
 		if w, err := when.Parse(s); err == nil {
 			// A span that was accepted holds sometime in a week, hour by quarter of an hour, and not always unless all is.
 			at, holds := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), 0

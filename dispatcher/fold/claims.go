@@ -92,7 +92,6 @@ func newClaims(known Claims) (*claims, error) {
 
 func partyKey(p gate.SavedParty) string { return fmt.Sprint(p.Task, p.Claims) }
 
-// claim follows an entry that is about claims.
 func (s *step) claim(e entry.Entry) {
 	if err := s.claims.follow(e, s.at, s.nth); err != nil {
 		s.misfit("%v", err)

@@ -59,7 +59,6 @@ func New(db DB, log ledger.Log, sites Sites) *Folder {
 	return &Folder{db: db, log: log, sites: sites, users: map[int64]string{}, cores: map[int32]int64{}, days: map[int64]bool{}}
 }
 
-// site is a version of the site.
 func (f *Folder) site(ctx context.Context, number int64) (*shares.Version, error) {
 	if f.at == nil || f.at.Number != number {
 		v, err := f.sites(ctx, number)
@@ -203,15 +202,6 @@ func (f *Folder) makeDays(ctx context.Context, batches []entry.Batch) error {
 			}
 		}
 		f.days[day] = true
-	}
-	return nil
-}
-
-// MakeDays makes the partitions of today and tomorrow. A daemon does it before it appends: after a pause of days there are none, and
-// texts of attempts go into them with the append.
-func (f *Folder) MakeDays(ctx context.Context) error {
-	if _, err := f.db.Exec(ctx, query["make_days"]); err != nil {
-		return fmt.Errorf("make days: %w", err)
 	}
 	return nil
 }

@@ -78,7 +78,6 @@ func (f *Folder) knowCores(ctx context.Context, tx pgx.Tx, shapes []int32) error
 	})
 }
 
-// missing are the keys that a map lacks.
 func missing[K cmp.Ordered, V any](known map[K]V, keys []K) []K {
 	lacking := slices.DeleteFunc(slices.Clone(keys), func(k K) bool { _, ok := known[k]; return ok })
 	slices.Sort(lacking)
@@ -153,7 +152,6 @@ func knowMoved(ctx context.Context, tx pgx.Tx, n Needs, k *Known) error {
 	return nil
 }
 
-// move counts what moves of its task do to a lease.
 func (k *Known) move(l Lease, moves []Move, spans []PartySpan) {
 	st := l.now(k.Tasks.of(l.Task).Moves)
 	for _, m := range moves {

@@ -81,7 +81,6 @@ func load(ctx context.Context, tx pgx.Tx, sink Sink) error {
 	return nil
 }
 
-// holding applies the moves of all tasks to a lease.
 func (l Lease) holding(moves map[int64][]Move) Holding {
 	st := l.now(moves[l.Task])
 	l.Share, l.Place = st.payer, st.place

@@ -52,7 +52,6 @@ func (s ranges) from(id int64) int {
 	return i
 }
 
-// find returns the range that has the id.
 func (s ranges) find(id int64) (Range, bool) {
 	i := s.from(id)
 	if i == len(s) || s[i].Low > id {

@@ -100,7 +100,6 @@ func askAll(ctx context.Context, db pg.DB, name string, fn func(*row)) error {
 	return ask(ctx, db, name, pg.Args{}, fn)
 }
 
-// askOf asks for rows by their ids.
 func askOf(ctx context.Context, db pg.DB, name string, ids []int64, fn func(*row)) error {
 	if len(ids) == 0 {
 		return nil

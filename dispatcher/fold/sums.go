@@ -125,7 +125,6 @@ func (s *sums) share(share shares.ShareID, shape int32, queue shares.QueueID) *S
 	return of(s.shares, shareQueue{shareShape{share, shape}, queue}, ShareCount{Share: share, Shape: shape, Queue: queue})
 }
 
-// count counts jobs in a state.
 func (t *TaskCount) count(state State, jobs int64) {
 	switch state {
 	case Ready:
@@ -143,7 +142,6 @@ func (t *TaskCount) count(state State, jobs int64) {
 	}
 }
 
-// finish counts jobs that are over.
 func (t *TaskCount) finish(state State, jobs int64, at time.Time) {
 	t.count(state, jobs)
 	t.OverUS = at.UnixMicro()
@@ -196,7 +194,6 @@ func (s *sums) spend(a Attempt, cores int64, user string, begin, end int64) {
 	}
 }
 
-// use adds to what is used in an hour.
 func (s *sums) use(a Attempt, user string, hour int64, u Usage) {
 	day := floor(hour, dayMS)
 	s.hours.of(UsageKey{AtMS: hour, Share: a.Share, Queue: a.Queue, Name: user}).add(u)

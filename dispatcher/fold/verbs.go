@@ -81,7 +81,6 @@ func (t *Task) release() {
 	}
 }
 
-// since are the changes from before to now.
 func (ts Tasks) since(before Tasks) (c TaskChanges) {
 	for _, id := range slices.Sorted(maps.Keys(ts)) {
 		now, was := ts[id], cmp.Or(before[id], &Task{})
@@ -123,7 +122,6 @@ type piece struct {
 	until time.Time
 }
 
-// now applies the moves of a lease's task to it.
 func (l Lease) now(moves []Move) standing {
 	st := standing{payer: l.Share, share: l.Share, place: l.Place}
 	for _, m := range moves {
@@ -223,7 +221,6 @@ type Moved struct {
 	Jobs   map[int64]int64            // by party whose claims are charged to the new share: one of its leases
 }
 
-// recharge counts leases for the share to which they are moved.
 func (s *step) recharge(m Move) {
 	for _, l := range s.live {
 		if l.Task != m.Task {

@@ -160,9 +160,6 @@ func TestTexts(t *testing.T) {
 	if err := f.pool.QueryRow(t.Context(), "SELECT count(*) FROM attempt_texts").Scan(&n); err != nil || n != 2 {
 		t.Errorf("%d texts are left, want two: %v", n, err)
 	}
-	if err := f.MakeDays(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 // Claims and jobs without a lease that were over long ago go.

@@ -130,7 +130,6 @@ func putIDs(all *pgx.Batch, name string, ids []int64) {
 	}
 }
 
-// list is a field of all rows.
 func list[R, V any](rows []R, field func(R) V) []V {
 	values := make([]V, len(rows))
 	for i, r := range rows {

@@ -72,7 +72,6 @@ func (r *Reader) attempts(ctx context.Context, row *jobRow) (all []Attempt, err 
 	return append(all, running), err
 }
 
-// codes are what the site says of codes.
 func (r *Reader) codes() (codes retry.Codes) {
 	if site := r.site(); site != nil && site.Attempts != nil {
 		codes = site.Attempts.Codes

@@ -262,16 +262,3 @@ func (r *Reader) Ended(ctx context.Context, within time.Duration) ([]explain.Cou
 	}
 	return out, nil
 }
-
-// TaskCounts returns how many jobs of tasks are in each state, by task. Tasks of which the log has no job are not there.
-func (r *Reader) TaskCounts(ctx context.Context, tasks []int64) (map[int64]TaskCount, error) {
-	rows, err := pg.Collect[TaskCount](ctx, r.cfg.DB, query["task_counts"], pg.Args{"tasks": tasks})
-	if err != nil {
-		return nil, fmt.Errorf("counts of tasks: %w", err)
-	}
-	by := make(map[int64]TaskCount, len(rows))
-	for _, c := range rows {
-		by[c.Task] = c
-	}
-	return by, nil
-}

@@ -126,10 +126,3 @@ type Holding struct {
 	JobState string     // of the job now; empty: there is no such job
 	Attempt  int        // that the job is at now, or ended with
 }
-
-// TaskCount is how many jobs of a task are in each state.
-type TaskCount struct {
-	Task                        int64
-	Waiting, Ready, Leased      int64
-	Finished, Failed, Cancelled int64
-}

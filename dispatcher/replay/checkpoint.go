@@ -193,7 +193,6 @@ func (t *table) add(values ...int64) {
 
 func (t *table) rows() int { return len(t.columns[0]) }
 
-// row returns a row in the order of its columns.
 func (t *table) row(i int) (v [leaseColumns]int64) {
 	for k, column := range t.columns {
 		v[k] = column[i]

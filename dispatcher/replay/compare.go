@@ -84,7 +84,7 @@ func (c *Compare) measure(at time.Time) {
 	if c.rival != nil {
 		now = holdings(c.rival.machine)
 	}
-	c.meter.HeldUntil(at, was, now)
+	c.meter.Until(at, was, now)
 }
 
 // holdings is what shares hold, by pool.
@@ -110,7 +110,6 @@ func holdings(m *machine.Machine) (list []score.Holding) {
 	return list
 }
 
-// decide makes a decision again.
 func (c *Compare) decide(t *Turn) {
 	m := c.player.machine
 	if c.rival != nil {
@@ -123,8 +122,7 @@ func (c *Compare) decide(t *Turn) {
 		return
 	}
 	c.start(m, t.Grant.Share, t.Grant.Queue, false)
-	d := score.Decision{At: t.At, Daemon: t.By, Number: t.Seq, Version: m.Site().Number, Job: t.Grant.Job, Queue: t.Grant.Queue, Share: t.Grant.Share,
-		Units: t.Grant.Units}
+	d := score.Decision{At: t.At, Daemon: t.By, Number: t.Seq, Version: m.Site().Number, Job: t.Grant.Job, Queue: t.Grant.Queue, Share: t.Grant.Share}
 	now, why := c.again(t, m)
 	if why != "" {
 		c.score.Leave(why, 1)
@@ -185,11 +183,10 @@ func scarce(m *machine.Machine, g *entry.Granted) bool {
 	return units || len(need.Resources) > 0
 }
 
-// start counts a start of a share at a queue.
 func (c *Compare) start(m *machine.Machine, share shares.ShareID, queue shares.QueueID, now bool) {
 	site := m.Site()
 	q := site.Queue(queue)
 	if node, ok := site.Tree.ByID(share); ok && q.ID != 0 {
-		c.meter.StartIn(q.Pool, site.Tree, node, now)
+		c.meter.Start(q.Pool, site.Tree, node, now)
 	}
 }

@@ -103,7 +103,6 @@ type lostError struct {
 
 func (e *lostError) Unwrap() error { return e.error }
 
-// compare scores the log from a checkpoint on.
 func (r Reader) compare(ctx context.Context, c *Compare, from *Checkpoint, site *shares.Version) error {
 	m, err := r.machine(ctx, from)
 	var rival *machine.Machine

@@ -85,7 +85,6 @@ func (r *rival) follow(entries []entry.Entry) {
 	}
 }
 
-// end ends the attempt that has the slot of the one that ended.
 func (r *rival) end(e entry.Ended) {
 	has, other := r.instead[e.Job]
 	delete(r.instead, e.Job)

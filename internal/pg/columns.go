@@ -82,7 +82,6 @@ func argumentOf(field string) string {
 var plain = map[reflect.Kind]reflect.Type{reflect.Int64: reflect.TypeFor[int64](), reflect.Int32: reflect.TypeFor[int32](),
 	reflect.String: reflect.TypeFor[string](), reflect.Uint8: reflect.TypeFor[string]()}
 
-// column is a field of all rows.
 func (c columns) column(field reflect.StructField) any {
 	of := field.Type
 	if p, ok := plain[of.Kind()]; ok {

@@ -15,15 +15,14 @@ import (
 
 // SQLSTATEs that the code asks for by name.
 const (
-	CodeUniqueViolation     = "23505"
-	CodeForeignKeyViolation = "23503"
-	CodeCheckViolation      = "23514"
-	CodeLockNotAvailable    = "55P03"
-	CodeDeadlock            = "40P01"
-	CodeQueryCanceled       = "57014" // by statement_timeout, or by hand
-	CodeUndefinedTable      = "42P01"
-	CodeUndefinedColumn     = "42703"
-	CodeReadOnly            = "25006" // a write on a connection of ReadOnly
+	CodeUniqueViolation  = "23505"
+	CodeCheckViolation   = "23514"
+	CodeLockNotAvailable = "55P03"
+	CodeDeadlock         = "40P01"
+	CodeQueryCanceled    = "57014" // by statement_timeout, or by hand
+	CodeUndefinedTable   = "42P01"
+	CodeUndefinedColumn  = "42703"
+	CodeReadOnly         = "25006" // a write on a connection of ReadOnly
 
 	codeSerialization = "40001"
 	codeStartingUp    = "57P03"

@@ -43,18 +43,6 @@ func LockName(class int32) string {
 // LockNames are the names of all classes of ours, in order.
 func LockNames() []string { return slices.Sorted(maps.Values(lockNames)) }
 
-// DaemonLocks are the classes that daemons take for a moment of their work: all but migrations, which may take hours.
-func DaemonLocks() []int64 {
-	var out []int64
-	for class := range lockNames {
-		if class != LockMigrate {
-			out = append(out, int64(class))
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // TryLock takes the advisory lock (class, id) until the end of the transaction, or says false when somebody
 // else holds it.
 func TryLock(ctx context.Context, tx pgx.Tx, class, id int32) (bool, error) {

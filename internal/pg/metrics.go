@@ -51,7 +51,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-// byName finds or makes the statement of a name.
 func (m *Metrics) byName(name string) *statement {
 	if s, has := m.named.Load(name); has {
 		return s.(*statement)
@@ -60,7 +59,6 @@ func (m *Metrics) byName(name string) *statement {
 	return s.(*statement)
 }
 
-// statement of a text.
 func (m *Metrics) statement(sql string) *statement {
 	if s, has := m.texts[sql]; has {
 		return s

@@ -25,14 +25,14 @@ func TestSampleIsTheTreeOfTheDesign(t *testing.T) {
 	for _, i := range s.Tree.Leaves() {
 		want[s.Tree.Nodes[i].ID] = 5_000_000
 	}
-	targets, round := Targets(s.Version(), file.DefaultPool, Demand{Want: want, Offered: 2_000_000})
-	if round != 1_000_000 {
+	solved := solve(s.Version(), file.DefaultPool, Demand{Want: want, Offered: 2_000_000})
+	if round := solved.round; round != 1_000_000 {
 		t.Errorf("R = %v units, want 1000", round)
 	}
 	for path, p1 := range map[string]float64{"Production/MC": 350, "Production/Rep": 210, "Production/Val": 140,
 		"Analysis/User": 200, "Analysis/Grp": 50, "Test": 50} {
 		i, ok := s.Tree.ByPath(path)
-		if got := targets[s.Tree.Nodes[i].ID]; !ok || got < p1-1e-6 || got > p1+1e-6 {
+		if got := solved.targets[i] / 1000; !ok || got < p1-1e-6 || got > p1+1e-6 {
 			t.Errorf("%s: target %v, want %v", path, got, p1)
 		}
 	}

@@ -92,17 +92,6 @@ func (s solution) of(id shares.ShareID) (target float64, slots int64, held float
 	return s.targets[i] / 1000, s.slots[i], s.pool.Held(i).Float()
 }
 
-// Targets solves one pool of a version for a demand: the target of each share in units, and the R that they
-// are shares of. See solve.
-func Targets(v shares.Version, pool string, d Demand) (targets map[shares.ShareID]float64, round shares.Units) {
-	s := solve(v, pool, d)
-	targets = make(map[shares.ShareID]float64, len(v.Tree.Nodes))
-	for i, t := range s.targets {
-		targets[v.Tree.Nodes[i].ID] = t / 1000
-	}
-	return targets, s.round
-}
-
 // moved is the demand once live work has changed its share.
 func (d Demand) moved(from, to shares.ShareID) Demand {
 	shift := func(m map[shares.ShareID]shares.Units) map[shares.ShareID]shares.Units {

@@ -44,28 +44,8 @@ type Holding struct {
 	Held []shares.Units // by node
 }
 
-// HoldingOf is that of a pool.
-func HoldingOf(p *shares.Pool) Holding {
-	h := Holding{Pool: p.Name(), Tree: p.Tree(), Held: make([]shares.Units, len(p.Tree().Nodes))}
-	for i := range h.Held {
-		h.Held[i] = p.Held(i)
-	}
-	return h
-}
-
-// Until counts what the pools held up to a moment: was are the recorded ones, now those beside them.
-func (m *Meter) Until(at time.Time, was, now []*shares.Pool) {
-	of := func(pools []*shares.Pool) (list []Holding) {
-		for _, p := range pools {
-			list = append(list, HoldingOf(p))
-		}
-		return list
-	}
-	m.HeldUntil(at, of(was), of(now))
-}
-
-// HeldUntil is Until by what was held.
-func (m *Meter) HeldUntil(at time.Time, was, now []Holding) {
+// Until counts what was held up to a moment: was is the recorded standing, now the one beside it.
+func (m *Meter) Until(at time.Time, was, now []Holding) {
 	from := later(m.at, m.covered)
 	if !at.After(m.at) {
 		return
@@ -108,10 +88,7 @@ func (m *Meter) share(pool string, n shares.Node) *Delivered {
 }
 
 // Start counts a decision for a leaf and all above it: recorded, or now.
-func (m *Meter) Start(p *shares.Pool, leaf int, now bool) { m.StartIn(p.Name(), p.Tree(), leaf, now) }
-
-// StartIn is Start by the pool's name and tree.
-func (m *Meter) StartIn(pool string, tree *shares.Tree, leaf int, now bool) {
+func (m *Meter) Start(pool string, tree *shares.Tree, leaf int, now bool) {
 	tree.Up(leaf, func(i int) {
 		if i == 0 {
 			return

@@ -10,20 +10,14 @@ import (
 
 // Decision is one as it was recorded.
 type Decision struct {
-	At       time.Time
-	Daemon   int64
-	Number   int64 // which one of the daemon
-	Version  int64 // of the site
-	Job      int64
-	Queue    shares.QueueID
-	Share    shares.ShareID
-	RunnerUp shares.ShareID // 0: nobody else contended
-	Round    shares.Units   // R
-	Units    shares.Units   // that the job was charged
-
-	Candidates      int
-	Deficit         float32 // units
-	RunnerUpDeficit float32
+	At      time.Time
+	Daemon  int64
+	Number  int64 // which one of the daemon
+	Version int64 // of the site
+	Job     int64
+	Queue   shares.QueueID
+	Share   shares.ShareID
+	Deficit float32 // units
 }
 
 // Difference is a decision that goes to another share now.
@@ -47,12 +41,7 @@ type Reason string
 
 // The reasons.
 const (
-	NoStand   Reason = "before the first stand of their daemon" // it began before what is kept, or before --since
-	Sampled   Reason = "sampled: not every decision of the stretch is recorded"
 	Missing   Reason = "records of the stretch are missing"
-	OldRecord Reason = "recorded by a daemon of an older version"
-	Owed      Reason = "given to a share for which units had been reclaimed, before its turn"
-	Floor     Reason = "given to a share for which the queue has a floor, before its turn"
 	Claimed   Reason = "by another site, about jobs that hold claims: at which nodes these would be bound is not known"
 	Gang      Reason = "given to jobs that start together, when all of them fitted on a node"
 	NoVersion Reason = "their version of the site cannot be read"
@@ -109,29 +98,6 @@ func (s *Score) Leave(why Reason, n int64) {
 // Comparable is the part of the decisions that were compared, 0 … 1.
 func (s *Score) Comparable() float64 { return float64(s.Compared) / float64(max(1, s.Decisions)) }
 
-// Again makes a decision again and compares: leaf is who gets the slot now, -1 if nobody contends. In exact replay the
-// deficits are compared as well. list bounds First.
-func (s *Score) Again(p *shares.Pool, of *shares.Contenders, d Decision, list int) (leaf int) {
-	c, ok := of.Contest(p, d.Round)
-	s.begin(d)
-	nodes := p.Tree().Nodes
-	now := Difference{At: d.At, Daemon: d.Daemon, Number: d.Number, Job: d.Job, Deficit: float64(d.Deficit)}
-	leaf = -1
-	if ok {
-		leaf = c.Winner
-		now.ShareNow, now.DeficitNow, now.Held = nodes[leaf].Path, c.Deficit/1000, p.Held(leaf).Float()
-	}
-	switch {
-	case ok && nodes[leaf].ID == d.Share:
-		if !d.same(c, nodes, of.Len()) {
-			s.Drifts++
-		}
-	default:
-		s.differ(now, d, list)
-	}
-	return leaf
-}
-
 // Outcome is who gets a slot when its decision is made again.
 type Outcome struct {
 	Share   shares.ShareID // 0: nobody does
@@ -153,13 +119,6 @@ func (s *Score) Came(d Decision, now Outcome, list int) {
 	}
 }
 
-// Lacks counts a decision whose queue the site does not have now: nobody gets the slot.
-func (s *Score) Lacks(d Decision, list int) {
-	s.begin(d)
-	s.differ(Difference{At: d.At, Daemon: d.Daemon, Number: d.Number, Job: d.Job, Deficit: float64(d.Deficit)}, d, list)
-}
-
-// begin counts a decision that is compared.
 func (s *Score) begin(d Decision) {
 	s.Decisions++
 	s.Compared++
@@ -181,14 +140,4 @@ func (s *Score) differ(now Difference, d Decision, list int) {
 		now.ShareID, now.QueueID = d.Share, d.Queue
 		s.First = append(s.First, now)
 	}
-}
-
-// same says whether the contest is the recorded one, bit by bit.
-func (d Decision) same(c shares.Contest, nodes []shares.Node, candidates int) bool {
-	var second shares.ShareID
-	if c.RunnerUp >= 0 {
-		second = nodes[c.RunnerUp].ID
-	}
-	return d.Candidates == candidates && d.RunnerUp == second && d.Deficit == float32(c.Deficit/1000) &&
-		d.RunnerUpDeficit == float32(c.RunnerUpDeficit/1000)
 }

@@ -110,7 +110,6 @@ func (p *Policy) Judge(c Case, now time.Time) Judgement {
 	return out
 }
 
-// follow does what the rule says.
 func (j *Judgement) follow(r *Rule, c Case) {
 	j.Rule, j.Backoff = r.Name, r.Backoff
 	switch r.Action {

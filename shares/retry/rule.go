@@ -65,7 +65,6 @@ func (r *Rule) matches(f *Failure, anyLabel bool) bool {
 	return m.code(f)
 }
 
-// code says whether the source gave one of the codes.
 func (m *Match) code(f *Failure) bool {
 	switch {
 	case m.Source == "" && len(m.Codes) == 0:

@@ -75,7 +75,6 @@ func (l *lister) list(re *syntax.Regexp, text bool) ([]one, error) {
 	}
 }
 
-// inside says whether a used group is in re.
 func (l *lister) inside(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpCapture && len(l.used[re.Cap]) > 0 {
 		return true
