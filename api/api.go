@@ -258,7 +258,6 @@ func (s *server) asFixed(next http.Handler) http.Handler {
 	})
 }
 
-// allowed lists the methods of a path.
 func allowed(routes chi.Routes, path string) (methods []string) {
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		if routes.Match(chi.NewRouteContext(), m, path) {

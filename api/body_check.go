@@ -38,7 +38,6 @@ func (d *document) checkBodies(ctx huma.Context, next func(huma.Context)) {
 	next(read{layer: ctx, body: buf.Bytes()})
 }
 
-// checkBody reads the body into buf.
 func (d *document) checkBody(ctx huma.Context, op *huma.Operation, buf *bytes.Buffer) error {
 	if kind, _, _ := strings.Cut(ctx.Header("Content-Type"), ";"); kind != "" && !isJSON(strings.TrimSpace(kind)) {
 		return problem.New(problem.MediaType, "")

@@ -41,7 +41,6 @@ func (s *jobCalls) leasedJobs(ctx context.Context, in *jobsInput) (wire.Page[dis
 	return p, err
 }
 
-// chosenJobs lists jobs by what their tasks are.
 func (s *jobCalls) chosenJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	c := chosen{s: s, in: in, page: wire.Page[dispatcher.JobRow]{Items: []dispatcher.JobRow{}}, left: mostTaskReads}
 	from, after, err := c.cursor()

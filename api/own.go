@@ -157,12 +157,10 @@ func (o ownSubmissions) Commit(ctx context.Context, id int64) (view.Task, error)
 	return own(ctx, o.tasks, id, func() (view.Task, error) { return o.Submissions.Commit(ctx, id) })
 }
 
-// Say says a verb to a task.
 func (o ownSteering) Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error) {
 	return own(ctx, o.tasks, id, func() (generator.Change, error) { return o.Steering.Say(ctx, verb, id, with) })
 }
 
-// Prioritise gives a task another priority.
 func (o ownSteering) Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error) {
 	return own(ctx, o.tasks, id, func() (generator.PriorityChange, error) { return o.Steering.Prioritise(ctx, id, priority) })
 }

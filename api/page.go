@@ -53,7 +53,6 @@ type pageDispatcher struct {
 	s *server
 }
 
-// QueuesNow is the standing of the queues.
 func (d pageDispatcher) QueuesNow(ctx context.Context) []dispatcher.QueueStanding {
 	return asLead(ctx, d.s.Relay, askQueues, d.Dispatcher.Queues)
 }

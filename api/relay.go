@@ -101,7 +101,6 @@ func (s *server) question(ctx context.Context, path string, body []byte) (r rela
 	return relay.Reply{Status: http.StatusNotFound}
 }
 
-// asked answers a question that has a body.
 func asked[Q, A any](ctx context.Context, body []byte, ask func(context.Context, Q) (A, error)) relay.Reply {
 	var q Q
 	if err := json.Unmarshal(body, &q); err != nil {

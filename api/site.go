@@ -102,7 +102,6 @@ func (s *siteCalls) rollbackSite(ctx context.Context, in *rollbackInput) (site.A
 	}))
 }
 
-// applied makes the lists lists.
 func applied(a site.Applied, err error) (site.Applied, error) {
 	a.Changes.Shares, a.Changes.Queues, a.Changes.Rules = edge.List(a.Changes.Shares), edge.List(a.Changes.Queues), edge.List(a.Changes.Rules)
 	a.Changes.Resources, a.Changes.ClaimTemplates = edge.List(a.Changes.Resources), edge.List(a.Changes.ClaimTemplates)

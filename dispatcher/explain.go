@@ -45,7 +45,6 @@ func (r *Reads) around(ctx context.Context, look func(explain.Moment)) (err erro
 	return r.see(ctx, m, look)
 }
 
-// subject is a job that is to be explained.
 func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error) {
 	j, err := r.Job(ctx, job)
 	if err != nil {

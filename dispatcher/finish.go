@@ -86,7 +86,6 @@ func stateAfter(v lease.Recorded) string {
 	return "failed"
 }
 
-// finish records how attempts ended.
 func (d *Dispatcher) finish(ctx context.Context, all []lease.End) ([]lease.Recorded, error) {
 	for _, e := range all {
 		if e.Text != nil {

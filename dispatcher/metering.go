@@ -11,7 +11,6 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/tally"
 )
 
-// count shows what the loop has counted.
 func (b background) count(ctx context.Context) (n int, err error) {
 	var t tally.Tally
 	if err := b.loop.Watch(ctx, func(n *lease.Node) { t = n.Counted() }); err != nil {
@@ -43,7 +42,6 @@ func (b background) survey(ctx context.Context) (n int, err error) {
 	return len(s.Pools), nil
 }
 
-// claimsByState counts claims.
 func claimsByState(v machine.View) map[string]int64 {
 	n := map[string]int64{}
 	if saved := v.Claims(); saved != nil {

@@ -175,7 +175,6 @@ func (d *Dispatcher) giveBack(leases []machine.Lease) {
 	d.loop.Tell(lease.Ask{Finish: ends}) // call 0: nobody waits for the answer
 }
 
-// ask waits for the answer to an ask.
 func (d *Dispatcher) ask(ctx context.Context, a lease.Ask) (lease.Answer, error) {
 	out, err := d.loop.Ask(ctx, a)
 	return out, outcome(out, err)

@@ -33,7 +33,6 @@ type Reads struct {
 	lately *lately
 }
 
-// newReads has what a dispatcher answers by.
 func newReads(d *Dispatcher) *Reads {
 	r := &Reads{d: d, lately: newLately(d.cfg.Daemon, &d.site),
 		replay: replay.Reader{Log: d.log, Store: replay.NewStore(d.cfg.Pool), Version: d.cfg.Site, Config: d.cfg.Machine}}

@@ -34,7 +34,6 @@ func (s *site) adopt(v *shares.Version) {
 	s.now.Store(x)
 }
 
-// queue is one by its id.
 func (s *site) queue(id shares.QueueID) (q shares.Queue, ok bool) {
 	if x := s.now.Load(); x != nil {
 		q, ok = x.queues[id]
@@ -92,7 +91,6 @@ func (s *site) current() *shares.Version {
 	return nil
 }
 
-// path is that of a share.
 func (s *site) path(id shares.ShareID) string {
 	if x := s.now.Load(); x != nil && x.version.Tree != nil {
 		return pathOf(x.version.Tree, id)

@@ -34,7 +34,6 @@ func (d *Dispatcher) Steps() []Step { return d.steps }
 // background has the steps.
 type background struct{ *Dispatcher }
 
-// list makes the list of all steps.
 func (b background) list() ([]Step, error) {
 	sampler := &series.Sampler{DB: b.cfg.Pool, Leads: b.eye.leads, Standing: b.standing}
 	list := []Step{
@@ -108,7 +107,6 @@ func (b background) when(is func(machine.View) bool, run func(context.Context) (
 	}
 }
 
-// waits says whether jobs wait for a rule.
 func waits(v machine.View) bool {
 	for _, of := range v.Jobs() {
 		if of.Waiting > 0 {
@@ -134,7 +132,6 @@ func Room(ctx context.Context, db *pgxpool.Pool, keep upkeep.Keep) (int, error) 
 	return upkeep.Room(ctx, background{&Dispatcher{cfg: Config{Pool: db, Keep: keep}, log: ledger.New(db)}}.upkeep())
 }
 
-// upkeep is what package upkeep needs.
 func (b background) upkeep() upkeep.Config {
 	folder := func() *fold.Folder { return fold.New(b.cfg.Pool, b.log, fold.Sites(b.cfg.Site)) } // one for each call: it is not for several at once
 	store := replay.NewStore(b.cfg.Pool)
@@ -157,7 +154,6 @@ func (b background) upkeep() upkeep.Config {
 
 var _ upkeep.Log = (*ledger.Table)(nil)
 
-// isLive is intake.Live.
 func (b background) isLive(ctx context.Context, low, high int64) (is bool, err error) {
 	err = b.cfg.Pool.QueryRow(ctx, query["live_among"], pg.Args{"low": low, "high": high}).Scan(&is)
 	return is, pg.Named("live jobs", err)

@@ -69,7 +69,6 @@ func (v *Verbs) KillJobs(ctx context.Context, ids []int64) (all []int64, err err
 	return all, nil
 }
 
-// kill says it of live jobs.
 func kill(ctx context.Context, tx pgx.Tx, live []int64) error {
 	found, err := intake.KillJobs(ctx, tx, killed, live...)
 	if err != nil {

@@ -48,7 +48,6 @@ func (l *lately) at(id shares.QueueID) *visits {
 	return v
 }
 
-// cores are those of a pull's slot.
 func (l *lately) cores(p *machine.Pull) int64 {
 	q, ok := l.queue(p.Queue)
 	if !ok {

@@ -160,7 +160,6 @@ var (
 	ErrUnavailable = errors.New("unavailable: ask again")
 )
 
-// status is the error of an answer.
 func status(a lease.Answer) error {
 	switch a.Status {
 	case lease.Done:

@@ -40,7 +40,6 @@ const (
 	maxName = 200
 )
 
-// pullRequest is what one slot asks of the dispatcher.
 func (q wanted) pullRequest() dispatcher.PullRequest {
 	return dispatcher.PullRequest{
 		Queue: q.queue, Pilot: wire.Cut(q.pilot(), maxName), Node: wire.Cut(q.node, maxName), Max: 1, WaitS: q.wait.Seconds(),

@@ -102,7 +102,6 @@ func descriptionOf(row dispatcher.JobRow, t view.Task) description {
 	return d
 }
 
-// ofTask is what all jobs of a task have.
 func (d description) ofTask(t view.Task) {
 	d["taskName"], d["prodUserName"], d["prodUserID"] = orNull(t.Name), orNull(t.User), orNull(t.User)
 	for name, attribute := range map[string]string{"VO": "vo", "prodSourceLabel": "label", "processingType": "processing_type",

@@ -64,7 +64,6 @@ var keyInPath = regexp.MustCompile(`/trf/[A-Za-z0-9_-]{38}/`)
 // HideKeys is a text without the log keys in it.
 func HideKeys(text string) string { return keyInPath.ReplaceAllLiteralString(text, "/trf/.../") }
 
-// hideKeys hides them in all that an update says.
 func hideKeys(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -136,7 +136,6 @@ type stand struct {
 	Attempt int    `json:"attempt_number"`
 }
 
-// getJobStatus tells how jobs stand.
 func (s *pilots) getJobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	ids := a.Integers("job_ids")
 	if len(ids) > maxJobs {

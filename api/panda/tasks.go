@@ -130,7 +130,6 @@ func (s tasks) noTask(call string, err error) wire.Envelope {
 	return wire.Envelope{Message: err.Error(), Data: code}
 }
 
-// taskVerb is doneToTask for a verb as it is.
 func (s tasks) taskVerb(verb generator.Verb) func(*http.Request, wire.Args) wire.Envelope {
 	return s.doneToTask(verb, func(ctx context.Context, id int64) (generator.Change, error) {
 		return s.Steering.Say(ctx, verb, id, nil)

@@ -60,7 +60,6 @@ func cannotBe(err error) bool {
 	return errors.As(err, &faults) || errors.Is(err, spec.ErrInvalid) || errors.Is(err, tags.ErrUntagged)
 }
 
-// makeTask stores a task.
 func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key string) (view.Task, []taskspec.Ignored, error) {
 	st, err := s.Site.Load(ctx)
 	if err == nil && st.Number == 0 {

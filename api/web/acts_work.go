@@ -53,7 +53,6 @@ func (w *work) tellTask(ctx context.Context, r *Request) (Answer, error) {
 	return Answer{To: to, Said: changeSays(c, v)}, nil
 }
 
-// changeSays is what a verb has done.
 func changeSays(c generator.Change, v taskVerb) string {
 	if c.Before == c.After && c.Ready+c.Leased == 0 && c.Again == 0 {
 		return fmt.Sprintf("Nothing to do: task %d is %s.", c.Task, c.After)

@@ -51,7 +51,6 @@ func readAssets() map[string]*asset {
 	return all
 }
 
-// link is the path of an asset for a page.
 func (p *Page) link(name string) (string, error) {
 	a := p.assets[name]
 	if a == nil {

@@ -182,7 +182,6 @@ func (p *Page) serveAct(a Act) http.Handler {
 	})
 }
 
-// jsonLink is the same as JSON.
 func jsonLink(r *Request) string {
 	path, _, _ := strings.Cut(r.Path, "?")
 	q := maps.Clone(r.Query)

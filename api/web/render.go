@@ -107,7 +107,6 @@ func (p *Page) render(w http.ResponseWriter, status int, name string, f *frame) 
 	_, _ = w.Write(b.Bytes())
 }
 
-// fragment is the block "live" of a view.
 func (p *Page) fragment(v *View, req *Request, show Dated) (string, error) {
 	var b bytes.Buffer
 	err := p.templates[v.Name].ExecuteTemplate(&b, "live", &frame{Title: v.Title, View: v.Name, Show: show, Nav: v.Nav, Path: req.Path, Live: req.Path})

@@ -38,7 +38,6 @@ func inStanding(st dispatcher.Standing, path string) bool {
 	return false
 }
 
-// shareNames are the paths of all shares.
 func (t *tree) shareNames(ctx context.Context) (names []string) {
 	if pools := t.standing(ctx).Pools; len(pools) > 0 { // each has all
 		for i := range pools[0].Shares {

@@ -91,7 +91,6 @@ func whySays(id dispatcher.ResourceID) string {
 	return string(id.Why) + ": kept for " + strings.Join(id.KeptFor, ", ")
 }
 
-// resourceLink is the path of a resource's page.
 func resourceLink(name string) string { return "/resources/" + url.PathEscape(name) }
 
 // ClaimsPage is a page of resource claims.

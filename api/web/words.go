@@ -139,7 +139,6 @@ func pairs(all ...any) (map[string]any, error) {
 	return m, nil
 }
 
-// shareLink is the path of a share's page.
 func shareLink(share string) string {
 	if share == "" {
 		return "/"

@@ -32,7 +32,6 @@ func (w *owed) LeafIn(book *shares.Pool, contenders *shares.Contenders) (leaf in
 	return 0, false
 }
 
-// set says what a leaf is owed from now on.
 func (w *owed) set(o owedUnits) {
 	i, had := slices.BinarySearchFunc(w.list, o.leaf, func(o owedUnits, leaf int) int { return cmp.Compare(o.leaf, leaf) })
 	if had {

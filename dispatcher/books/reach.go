@@ -30,7 +30,6 @@ func (r *room) add(t *Site, at int, share shares.ShareID, class string) {
 	r.cap += most
 }
 
-// bound is how much of a want there is room for.
 func (r *room) bound(want shares.Units) shares.Units {
 	if r.bounded {
 		want = min(want, max(0, r.cap-r.held))

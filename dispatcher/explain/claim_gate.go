@@ -52,7 +52,6 @@ func (l *look) claimed(q shares.Queue) (Gate, string) {
 	return l.offered(q, all)
 }
 
-// refuses is what a claim says to all slots of a queue.
 func (c *held) refuses(q shares.Queue) (Gate, string) {
 	switch most := c.Claim.Template.MaxSharers; {
 	case c.Claim.State == resource.ClaimDraining, c.Claim.State == resource.ClaimReleased:

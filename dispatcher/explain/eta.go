@@ -179,7 +179,6 @@ func (l *look) sizeOf(shape int32, f *flow) {
 	}
 }
 
-// byLeaf is how attempts of each leaf ended in a pool.
 func (m Moment) byLeaf(pool string) map[int]shares.Ends {
 	out := map[int]shares.Ends{}
 	for _, e := range m.Ends {

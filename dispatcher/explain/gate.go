@@ -74,7 +74,6 @@ func (g Gate) place() int {
 	return place
 }
 
-// isResource says whether a gate is one of resources.
 func (g Gate) isResource() bool { return strings.HasPrefix(string(g), "resource_") }
 
 // QueueGate is how far a job gets at one queue, with a slot as large as the queue allows.

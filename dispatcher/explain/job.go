@@ -244,7 +244,6 @@ func (l *look) passedOver(q shares.QueueID) string {
 	}
 }
 
-// refused says which gate refuses the job at a queue.
 func (l *look) refused(q shares.Queue, a machine.Answer) (Gate, string) {
 	no, p := a.Refusals[0], l.pool(q.Pool)
 	units := figure(shares.Units(no.Needed).Float())

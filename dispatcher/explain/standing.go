@@ -193,7 +193,6 @@ func (c *jobCounts) byNode(tree *shares.Tree, pool string) (ready, held []int64)
 	return ready, held
 }
 
-// path is the way down to a node in a pool.
 func (p *pool) path(tree *shares.Tree, node int) PathStanding {
 	out := PathStanding{Pool: p.name, Capacity: p.PoolStanding.Capacity, Round: p.Round, Held: p.Held, Levels: []LevelStanding{}}
 	product := 1.0

@@ -76,7 +76,6 @@ func (ch *change) stepFrom(c *claim, was resource.Claim, e resource.ClaimEvent) 
 	return nil
 }
 
-// several is n steps of jobs that join or are dropped.
 func (ch *change) several(c *claim, verb resource.ClaimVerb, n int64) error {
 	was, others := ch.now(c), int(n)-1
 	switch {
@@ -94,7 +93,6 @@ func (ch *change) several(c *claim, verb resource.ClaimVerb, n int64) error {
 // left notes that jobs of a party are over.
 func (ch *change) left(p *Party, n int64) { ch.over = append(ch.over, left{p, n}) }
 
-// commit puts all steps in place.
 func (ch *change) commit() Effects {
 	again := map[*Party]struct{}{}
 	for _, s := range ch.steps {
@@ -157,7 +155,6 @@ func (ch *change) place(s step, again map[*Party]struct{}) {
 // taken are the devices of nodes, and the claim that has each.
 type taken map[resource.Place]map[string]int64
 
-// take follows which devices a claim has.
 func (ts taken) take(c *claim, was resource.Claim) {
 	for _, id := range was.Devices {
 		if of := ts[was.Place]; of[id] == c.ID {

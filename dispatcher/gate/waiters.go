@@ -171,7 +171,6 @@ func (sup *Supply) askAll(q *waitQueue) {
 	}
 }
 
-// admits says whether the supply may have units for a waiter.
 func (sup *Supply) admits(w *waiter) bool {
 	ok, no := sup.Book.Admits(w.key.id, w.key.units, sup.all.Moment)
 	if !ok {

@@ -60,7 +60,6 @@ func (s *sharers) look(w machine.View, claim int64) {
 	}
 }
 
-// addJobs names the jobs.
 func (b *Book) addJobs(ctx context.Context, st *explain.ClaimStanding, jobs sharers) error {
 	slices.SortFunc(jobs.held, func(a, b machine.Lease) int { return int(a.Job - b.Job) })
 	slices.Sort(jobs.rest)
@@ -108,7 +107,6 @@ func (b *Book) addJobs(ctx context.Context, st *explain.ClaimStanding, jobs shar
 	return nil
 }
 
-// nameOf is which of the task's jobs it is.
 func nameOf(r *lookup.JobRow) string {
 	if len(r.Inputs) == 0 {
 		return ""

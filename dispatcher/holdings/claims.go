@@ -152,7 +152,6 @@ type endedClaim struct {
 	Template shares.ClaimTemplate
 }
 
-// released lists claims that are over.
 func (b *Book) released(ctx context.Context, verb string, args pg.Args) ([]explain.ClaimStanding, error) {
 	list, err := collect[endedClaim](ctx, b, verb, args)
 	if err != nil {

@@ -50,7 +50,6 @@ func resourcesOf(v machine.View, name string, now time.Time) ([]ResourceStanding
 	return list, nil
 }
 
-// shelfOf tells of a resource.
 func shelfOf(v machine.View, s *gate.Shelf, withIDs bool, now time.Time) ResourceStanding {
 	b := s.Book
 	st := ResourceStanding{Name: s.Ref, Capacity: b.Capacity(), FileCapacity: s.Of.Capacity, Held: b.Held(), Free: max(0, b.Usable()-b.Held()),

@@ -92,7 +92,6 @@ func (c NewClaim) claimed(row *keyed, task int64) (e entry.Claimed, is bool) {
 	return e, true
 }
 
-// countClaims writes the counts of rows.
 func countClaims(ctx context.Context, tx pgx.Tx, rows []keyed) error {
 	_, err := tx.Exec(ctx, query["count_claims"], pg.Columns(rows))
 	return err

@@ -21,7 +21,6 @@ func Barrier(ctx context.Context, tx pgx.Tx) error { return pg.Lock(ctx, tx, pg.
 // steady keeps Barrier away until the transaction ends: plans of shares that are read after it stay as they are.
 func steady(ctx context.Context, tx pgx.Tx) error { return pg.LockShared(ctx, tx, pg.LockGrants, 0) }
 
-// list is a field of all rows.
 func list[R, V any](rows []R, field func(R) V) []V {
 	values := make([]V, len(rows))
 	for i, r := range rows {

@@ -130,7 +130,6 @@ func (s *Scaled) claims(ctx context.Context, tx pgx.Tx, out *ScaledAway) error {
 	return Say(ctx, tx, told)
 }
 
-// change counts jobs that a claim gets more or fewer of.
 func (c ClaimSize) change(row *keyed) []entry.Entry {
 	if c.More > 0 {
 		row.Members += int64(c.More)

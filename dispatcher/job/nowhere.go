@@ -123,7 +123,6 @@ func queueNames(queues []shares.Queue) (names []string) {
 	return names
 }
 
-// mostCores is what a queue allows one
 func mostCores(q shares.Queue) int64 {
 	if q.Slots != nil && (q.Cores == 0 || *q.Slots < q.Cores) {
 		return int64(max(*q.Slots, 1))

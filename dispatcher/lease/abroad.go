@@ -49,7 +49,6 @@ func newAbroad() abroad {
 	return abroad{asks: map[uint64]*foreign{}, calls: map[Call]uint64{}, gone: newNewest[uint64, struct{}](mostGone)}
 }
 
-// forward sends an ask to the leader.
 func (n *Node) forward(a *Ask) {
 	if a.Left {
 		if no, ok := n.abroad.calls[a.Call]; ok {

@@ -36,7 +36,6 @@ type due struct {
 	at, placed int32
 }
 
-// Key is the job.
 func (l *due) Key() int64 { return l.job }
 
 func newDeadlines(now time.Duration) *deadlines {

@@ -74,7 +74,6 @@ func (n *Node) appendOne(e entry.Entry) {
 	n.emit(Append{Batch: b})
 }
 
-// fetched is what was read.
 func (n *Node) fetched(e Fetched) {
 	if n.lead != nil {
 		if n.reader.busy = false; !n.lead.told(e) {
@@ -180,7 +179,6 @@ func fit(a *Ask) bool {
 	return true
 }
 
-// received is a message of another daemon.
 func (n *Node) received(e Received) {
 	n.company = true
 	for i := range e.Message.Asks {

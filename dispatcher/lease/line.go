@@ -177,7 +177,6 @@ func (l *line) enter(p *pull) (others bool) {
 	return len(list) > 0
 }
 
-// leave takes a pull from its node.
 func (l *line) leave(p *pull) {
 	if p.pull.Node == "" {
 		return

@@ -76,7 +76,6 @@ func (n *Node) away() {
 	}
 }
 
-// take is one event.
 func (n *Node) take(e Event) {
 	switch e := e.(type) {
 	case Ask:
@@ -144,7 +143,6 @@ func (n *Node) ask(a *Ask) {
 	}
 }
 
-// written has the leader look into the outbox.
 func (n *Node) written() {
 	switch {
 	case n.lead != nil:

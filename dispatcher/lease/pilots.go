@@ -63,7 +63,6 @@ func (l *leader) finish(a *Ask) {
 	l.emit(Look{a.Call, keys})
 }
 
-// endLease ends a lease with the next batch.
 func (l *leader) endLease(lease machine.Lease, e End) Recorded {
 	ended := entry.Ended{Job: lease.Job, Attempt: lease.Attempt, Outcome: e.Outcome, ExitCode: e.ExitCode, CPUMilli: e.CPUMilli, MemoryMB: e.MemoryMB}
 	ended = l.cfg.End(lease, ended)

@@ -144,7 +144,6 @@ func (l *leader) gather(p *pull, ask machine.Pull, beside []*pull, d machine.Dec
 	}
 }
 
-// give holds the answer of a pull that has leases.
 func (l *leader) give(p *pull) {
 	if len(p.leases) > 0 {
 		l.take(p)

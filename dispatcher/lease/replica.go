@@ -47,7 +47,6 @@ func newReplica(r Reloaded, cfg *Config, now time.Duration) *replica {
 	return n
 }
 
-// follows says whether the batch is the one after the tip.
 func (r *replica) follows(b *entry.Batch) bool { return b.Seq == r.tip.seq+1 && b.After == r.tip.id }
 
 // advance applies a batch of the log. Leases that it grants last until due.

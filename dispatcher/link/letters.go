@@ -47,7 +47,6 @@ type sheets struct {
 	last [64]sheet
 }
 
-// of is the sheet of a batch.
 func (k *sheets) of(b *entry.Batch) (sheet, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,7 +62,6 @@ func (k *sheets) of(b *entry.Batch) (sheet, error) {
 	return *kept, nil
 }
 
-// batch is the batch of a sheet.
 func (s *sheet) batch() (b entry.Batch, err error) {
 	b = entry.Batch{Seq: s.Seq, ID: s.ID, After: s.After, At: s.At.UTC(), By: s.By}
 	if s.Columns == nil {

@@ -123,7 +123,6 @@ func (a *asking) bufferOf() *buffer {
 	return b
 }
 
-// at is the answer of one queue.
 func (a *asking) at(q *books.Queue) (out Answer) {
 	sh, leaf := a.own.shape, a.own.leaf
 	out.Queue, out.Slot.Cores = q.ID, q.Cores

@@ -80,7 +80,6 @@ func (s *state) drop(b *buffer) {
 	delete(s.buffers, b.Key())
 }
 
-// hang ties a buffer to its leaf.
 func (s *state) hang(b *buffer) {
 	b.opened = false
 	node, ok := s.site.Leaf(b.Key().Share)
@@ -112,7 +111,6 @@ func (s *state) hang(b *buffer) {
 	s.check(b)
 }
 
-// group finds or makes the group of an outline.
 func (l *leaf) group(node int, o *outline) *group {
 	for _, g := range l.groups {
 		if g.outline == o {

@@ -94,7 +94,6 @@ func (r gathering) candidates() (list []gangAt) {
 	return list
 }
 
-// takesTask says whether a pull takes jobs of a task.
 func (r gathering) takesTask(p *Pull, task int64) bool {
 	user, _ := r.state.ready.User(task)
 	return (p.Only.Task == 0 || p.Only.Task == task) && (p.Only.User == "" || p.Only.User == user)

@@ -45,7 +45,6 @@ func (k *kinds) makeHeads(g *group) {
 	}
 }
 
-// headsOf says which heads of a group the kind looks at.
 func (c *kind) headsOf(g *group) (key headsKey) {
 	if c.at != nil && c.state.supplies.Own(&c.at.Queue) {
 		key.queue = c.at

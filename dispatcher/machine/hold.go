@@ -11,7 +11,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// grant gives a ready job a lease.
 func (s *state) grant(e entry.Granted) error {
 	if l := s.leases.Run(e.Job); l != nil {
 		return fmt.Errorf("job %d has attempt %d already", e.Job, l.Attempt)

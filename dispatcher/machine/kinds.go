@@ -88,7 +88,6 @@ func (k *kinds) runnable(r *round, in bits) (bits, Refusal) {
 	return in, refusal
 }
 
-// keyOf tells kinds apart.
 func (k *kinds) keyOf(q *books.Queue, in bits, to []byte) []byte {
 	to = append(append(to, q.Home.Name...), 0)
 	to = binary.LittleEndian.AppendUint64(to, uint64(q.CorePowerMilli))

@@ -73,7 +73,6 @@ func askedOf(need job.Requirements) gate.Asked {
 	return gate.AskedOf(need.Resources, gate.Payer{SharingID: need.SharingID, Label: need.Label})
 }
 
-// outlineOf finds or makes the outline of requirements.
 func (ws *words) outlineOf(need job.Requirements) *outline {
 	need.Resources, need.SharingID, need.User = nil, "", ""
 	key, err := json.Marshal(need)

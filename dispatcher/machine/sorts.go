@@ -166,7 +166,6 @@ func (so *sorts) move(p *gate.Party) {
 	}
 }
 
-// readyOf are the jobs of a party that are ready.
 func (so *sorts) readyOf(p *gate.Party) (list []ready.Part) {
 	for _, ids := range p.Spans {
 		list = append(list, so.ready.Within(p.Task, ids.Low, ids.High)...)

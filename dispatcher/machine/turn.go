@@ -8,7 +8,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// givesTurns says whether a share gives turns to users.
 func (s *state) givesTurns(share shares.ShareID) bool { return s.served.Turning[share] }
 
 // adoptUsers makes the users of the leaves that give turns, and has jobs and leases be known by user in these and in no others: the site

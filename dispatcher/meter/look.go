@@ -26,7 +26,6 @@ const (
 	QueueShares ShareMetrics = "queues" // all, and what each holds at each queue, up to twenty thousand pairs
 )
 
-// has says whether a share of that depth has metrics of its own.
 func (m ShareMetrics) has(depth int) bool {
 	switch m {
 	case AllShares, QueueShares:

@@ -31,7 +31,6 @@ func (s saying) histogram(name string, h tally.Histogram, labels ...string) {
 	s.to <- prometheus.MustNewConstHistogram(s.m.descs[name], sum, h.Sum, buckets, labels...)
 }
 
-// counts says what was counted.
 func (s saying) counts(c *sums) {
 	for outcome, n := range c.all {
 		s.say("attempts_ended_total", float64(n), outcome)
@@ -152,7 +151,6 @@ func (s saying) queue(q *explain.QueueStanding, gang Gang) {
 	s.say("gang_held_cores", float64(gang.Cores), q.Name)
 }
 
-// resources says how resources and claims stand.
 func (s saying) resources(n *Snapshot) {
 	for name, r := range n.Resources {
 		s.say("resource_capacity_units", float64(r.Capacity), name)

@@ -82,7 +82,6 @@ func (o *order) keep(i int32, in bool, key, then int64) {
 	}
 }
 
-// row is that of level q.
 func (e *even) row(p *Pool) *row {
 	e.turn++
 	oldest := &e.rows[0]

@@ -91,7 +91,6 @@ type packing struct {
 	deepest int  // the furthest place in order that nothing was found for
 }
 
-// place finds rooms for the needs from order[k] on.
 func (p *packing) place(k int) bool {
 	if k == len(p.order) {
 		return true
@@ -152,7 +151,6 @@ func (p *packing) candidates(k int) (rooms []int) {
 	return slices.CompactFunc(rooms, func(a, b int) bool { return compare(a, b) == 0 })
 }
 
-// total is all rooms as one.
 func total(rooms []Room) (sum Room) {
 	for _, r := range rooms {
 		sum.Cores = plus(sum.Cores, r.Cores)
@@ -177,7 +175,6 @@ func (n Need) same(m Need) bool {
 // unbounded stands for a figure that nobody stated; sums of some stay a number.
 const unbounded = math.MaxInt64 / 4
 
-// stated is the room with a figure for everything.
 func (r Room) stated() Room {
 	figure := func(n int64) int64 {
 		if n <= 0 {

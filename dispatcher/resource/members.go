@@ -41,7 +41,6 @@ func groupsOf(s Split) groups {
 	return out
 }
 
-// place finds the group and the weight of an ID.
 func (gs groups) place(id string) (g int32, weight float64) {
 	for _, name := range []string{id, shares.Others} {
 		for g := range gs {

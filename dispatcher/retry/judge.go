@@ -127,7 +127,6 @@ func runs(queues []shares.Queue, need job.Requirements) bool {
 	return slices.ContainsFunc(queues, func(q shares.Queue) bool { return job.RunsAt(need, q) })
 }
 
-// sentence joins a reason and its effects.
 func sentence(reason string, effects []string) string {
 	joined := strings.Join(effects, ", ")
 	if reason == "" || joined == "" {

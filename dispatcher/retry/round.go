@@ -158,7 +158,6 @@ func (r *Round) choose(s *Snapshot, a Ask, most int, candidates []Candidate) {
 	r.Spend(a.Plan, len(victims))
 }
 
-// orders reports whether a job has an order of this round.
 func (r *Round) orders(job int64) bool {
 	return slices.ContainsFunc(r.Orders, func(o Order) bool { return o.JobID == job })
 }

@@ -67,7 +67,6 @@ func (k *known) ask(job int64, attempt int32) {
 	k.asked[job] = attempt
 }
 
-// want asks for the attempts of a job before one.
 func (k *known) want(job int64, attempt int32) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

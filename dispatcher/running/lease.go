@@ -295,7 +295,6 @@ func (ls *Leases) Digest(add func(values ...any)) {
 	}
 }
 
-// sorted are the jobs that have one.
 func (ls *Leases) sorted() []int64 {
 	jobs := make([]int64, 0, ls.Many())
 	for l := range ls.slab.All() {

@@ -100,7 +100,6 @@ func Steps(cfg Config) ([]Step, error) {
 	), nil
 }
 
-// room are the steps that make room.
 func (cfg Config) room() []Step {
 	return []Step{
 		{"log room", 30 * time.Second, func(ctx context.Context) (int, error) { return cfg.Log.Extend(ctx, LogRoom, LogSize) }},

@@ -78,7 +78,6 @@ func rowTables(k Keep) []rowTable {
 	}
 }
 
-// oldRows deletes rows that are old.
 func (cfg Config) oldRows(ctx context.Context) (n int, err error) {
 	for _, t := range rowTables(cfg.Keep) {
 		if t.keep == 0 {

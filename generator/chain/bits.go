@@ -11,7 +11,6 @@ import (
 	"github.com/divvyhq/divvy/generator/stored"
 )
 
-// touched are the chunks that have the pieces of some jobs.
 func (b bitmap) touched(jobs []endedJob) bitmap {
 	some := bitmap{}
 	for _, j := range jobs {
@@ -26,7 +25,6 @@ type bitsWanted struct {
 	pieces, halves map[int]stored.Span
 }
 
-// add wants one index.
 func (w *bitsWanted) add(place int, index int64) {
 	w.addSpan(place, stored.Span{Low: index, High: index + 1})
 }

@@ -98,7 +98,6 @@ func (d *dueNeed) take(ctx context.Context, tx pgx.Tx, ended []endedJob) error {
 	return d.release(ctx, tx, fresh)
 }
 
-// feed makes inputs of the outputs of jobs that have finished.
 func (d *dueNeed) feed(ctx context.Context, tx pgx.Tx, fresh []endedJob) error {
 	names, err := d.outputs(ctx, tx, fresh)
 	if err != nil || len(names) == 0 {

@@ -71,7 +71,6 @@ func word(text string) (wrong, hint string) {
 	return "", ""
 }
 
-// share is the path of a share.
 func share(path string) (wrong, hint string) {
 	if len(path) > 1000 {
 		return " has more than 1000 bytes", ""
@@ -111,7 +110,6 @@ func (s *Spec) Check() error {
 	return c.faults.Err()
 }
 
-// tags checks what the tags of the fields say.
 func (c *checker) tags(x any) {
 	decoder.Faults(x, func(field, wrong, hint string) bool {
 		c.hint(field, wrong, hint)

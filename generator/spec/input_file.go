@@ -72,7 +72,6 @@ func EncodeInputs(dst io.Writer, src io.Reader, format InputsFormat, skip int64)
 	return n, out.Flush()
 }
 
-// readText reads names or JSON lines.
 func readText(src io.Reader, format InputsFormat, take func(line int, in Input) error) error {
 	scan := bufio.NewScanner(src)
 	scan.Buffer(make([]byte, 0, 64<<10), MaxLine)
@@ -98,7 +97,6 @@ func readText(src io.Reader, format InputsFormat, take func(line int, in Input) 
 	return scan.Err()
 }
 
-// inWords says what is wrong with the type of a value by what it should be.
 func inWords(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {

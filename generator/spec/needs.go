@@ -72,7 +72,6 @@ func (c *checker) need(field string, n *Need) {
 	}
 }
 
-// outputs is a glob of names.
 func outputs(glob string) (wrong, hint string) {
 	if _, err := path.Match(glob, ""); err != nil || len(glob) > maxName {
 		return fmt.Sprintf(" %.40q is not a glob", glob), "for instance *.root"

@@ -89,7 +89,6 @@ func (l *limiter) use(of file.LimitOf) *use {
 	return l.uses[key]
 }
 
-// charge adds jobs of a task to what its limits have.
 func (l *limiter) charge(t *limitedTask, ready, jobs int64) {
 	for _, of := range l.limits(t) {
 		u := l.use(of)

@@ -71,7 +71,6 @@ func (rd *Reader) listed(ctx context.Context, sql string, args pgx.StrictNamedAr
 	return rd.tasksOf(ctx, all), nil
 }
 
-// tasksOf are the tasks of rows.
 func (rd *Reader) tasksOf(ctx context.Context, rows []taskRow) []Task {
 	tasks, specs := make([]Task, len(rows)), make([]*spec.Spec, len(rows))
 	for i, r := range rows {

@@ -77,7 +77,6 @@ func (e Entrance) Ours(authorization string) *Caller {
 	return nil
 }
 
-// bearerIn is the token of a header Authorization.
 func bearerIn(authorization string) (token string, ok bool) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")

@@ -15,7 +15,6 @@ type grant struct {
 	origins origins
 }
 
-// readGrant reads the words of a line from the role on.
 func readGrant(words []string) (grant, error) {
 	if len(words) == 0 {
 		return grant{}, errors.New("expected a role: pilot, submitter, share-owner, operator, reader or admin")

@@ -82,7 +82,6 @@ func Open(t testing.TB, w Window) *Tab {
 	return b
 }
 
-// look makes the window what it is to be.
 func (b *Tab) look(w Window) {
 	b.t.Helper()
 	scheme := "light"

@@ -58,7 +58,6 @@ func (d *Doctor) autovacuum(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-// bloat is about dead rows.
 func (d *Doctor) bloat(ctx context.Context) (found []Finding, err error) {
 	tables, err := many[tableRow](ctx, d.cfg.Direct, "tables", nil)
 	if err != nil {

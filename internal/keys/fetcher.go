@@ -56,7 +56,6 @@ func (f *fetcher) RoundTrip(r *http.Request) (*http.Response, error) {
 		Header: kept.header.Clone(), ContentLength: int64(len(kept.body)), Body: io.NopCloser(bytes.NewReader(kept.body))}, nil
 }
 
-// ask keeps a new answer.
 func (k *answerKept) ask(r *http.Request) error {
 	k.failed = true
 	resp, err := http.DefaultTransport.RoundTrip(r)

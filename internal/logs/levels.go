@@ -55,7 +55,6 @@ func (l *Levels) Set(s Setting) error {
 	return nil
 }
 
-// wants says whether a part logs at a level.
 func (l *Levels) wants(part string, level slog.Level) bool {
 	s := l.now.Load()
 	if !s.Until.IsZero() && !l.clock().Before(s.Until) {

@@ -16,7 +16,6 @@ type secrets struct {
 	exact []string
 }
 
-// add notes an exact secret.
 func (s *secrets) add(secret string) {
 	if len(secret) < 6 {
 		return // it would blot out words
@@ -40,7 +39,6 @@ var (
 	assigned   = regexp.MustCompile(`(?i)\b((?:[a-z0-9]+_)*(?:password|passwd|pwd|token|secret|api_?key))("?\s*[=:]\s*"?)('[^']*'|[^\s"'&,;]+)`)
 )
 
-// replace is the ReplaceAttr of slog's handlers.
 func (s *secrets) replace(_ []string, a slog.Attr) slog.Attr {
 	if secretName.MatchString(a.Key) {
 		return slog.String(a.Key, hidden)

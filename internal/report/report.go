@@ -143,7 +143,6 @@ func (t *Table) onReplica(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// read fills in columns and rows.
 func (t *Table) read(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, query["settings"]); err != nil {
 		return err

@@ -130,7 +130,6 @@ func (s *Site) liveText(c SetCapacity) string {
 	return "that of the file"
 }
 
-// readLive brings the capacities that are set into the site.
 func (s *Site) readLive(ctx context.Context, tx pgx.Tx) error {
 	rows, err := many[capacityRow](ctx, tx, "list_capacities", pgx.StrictNamedArgs{})
 	if err == nil {

@@ -83,7 +83,6 @@ func (c *transition) updateShares(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// writeQueues is writeShares for queues.
 func (c *transition) writeQueues(ctx context.Context, tx pgx.Tx) error {
 	gone, renamed, added := []int32{}, []int32{}, []string{}
 	for _, l := range c.goneQueues {

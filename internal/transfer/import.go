@@ -155,7 +155,6 @@ func (s *store) put(ctx context.Context, batch []record) error {
 	})
 }
 
-// array is the JSON array of records.
 func array(batch []record) string {
 	var b bytes.Buffer
 	b.WriteByte('[')

@@ -240,7 +240,6 @@ func (t *translation) known(param string, names []string) {
 	}
 }
 
-// means says whether one of the names or globs is that of the queue.
 func means(globs []string, queue string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool {
 		ok, err := path.Match(g, queue)

@@ -152,7 +152,6 @@ func (t *translation) value(name string, p map[string]any) string {
 	return t.filled(name+".value", value)
 }
 
-// filled is a text with what is filled in for each job.
 func (t *translation) filled(name, text string) string {
 	return placeholder.ReplaceAllStringFunc(job.Literal(text), func(text string) string { return t.fill(name, text) })
 }

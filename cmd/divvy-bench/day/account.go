@@ -70,7 +70,6 @@ func (r *run) recount(ctx context.Context) error {
 	})
 }
 
-// compared compares the attempts of the database with the pilots'.
 func (r *run) compared(ctx context.Context) (wrong []error, err error) {
 	type end struct {
 		Outcome string

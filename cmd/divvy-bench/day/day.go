@@ -117,7 +117,6 @@ func (r *run) measure(ctx context.Context) (err error) {
 	return r.figures()
 }
 
-// open starts the daemon and gives it its site.
 func (r *run) open(ctx context.Context) (err error) {
 	r.Book.Say("starting the daemon")
 	if r.daemon, err = stage.Start(ctx, r.Config.Daemon, r.Place.DSN); err != nil {
@@ -168,7 +167,6 @@ func (r *run) sampled(ctx context.Context) error {
 	return group.Wait()
 }
 
-// parts is the day from rest to rest.
 func (r *run) parts(ctx context.Context) error {
 	r.Book.Say("filling %d slots", r.Slots)
 	if err := r.full(ctx); err != nil {

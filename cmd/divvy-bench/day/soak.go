@@ -107,7 +107,6 @@ func (r *run) figures() error {
 	return nil
 }
 
-// settings say which rates the day stresses.
 func (r *run) settings() {
 	d := r.Day
 	r.Book.Set("day", "%s of a site in %s, 1:%g", d.Length, d.fast(d.Length).Round(time.Second), d.Speed)

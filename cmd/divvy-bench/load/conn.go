@@ -42,7 +42,6 @@ func dial(address, path, body string) (*conn, error) {
 	return w, nil
 }
 
-// requestOf is a whole request.
 func requestOf(path, address string, body []byte) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, address, len(body), body)
 }

@@ -61,7 +61,6 @@ func Start(ctx context.Context, command []string, o Order, each func(Claim, time
 	return p, nil
 }
 
-// read notes claims and the outcome.
 func (p *Process) read(out io.Reader, each func(Claim, time.Time)) error {
 	said := false
 	lines := bufio.NewScanner(out)

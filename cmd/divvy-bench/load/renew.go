@@ -139,7 +139,6 @@ func (l *renewLoad) run(c *renewing) {
 	}
 }
 
-// call renews the leases of one pilot.
 func (l *renewLoad) call(c *renewing, n int64, due time.Time, leases []string) error {
 	c.conn.request = l.request(n, due, leases)
 	status, body, err := c.conn.exchange()

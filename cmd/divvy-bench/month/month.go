@@ -153,7 +153,6 @@ func (r *run) day(ctx context.Context, day, n int) error {
 	return err
 }
 
-// jobs writes the jobs of a day and their blocks.
 func (r *run) jobs(ctx context.Context, day, n int) error {
 	blocks := r.log.Add(n)
 	if err := r.Place.MakeJobs(ctx, blocks[0].Low, n); err != nil {

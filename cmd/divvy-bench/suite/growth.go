@@ -66,7 +66,6 @@ func (r *run) growthTop() bool {
 	return r.Brief && r.sizes.Growth.Ready == r.Ready && r.sizes.Growth.Held == r.Held
 }
 
-// growthSetting is the growth for the report.
 func (r *run) growthSetting() string {
 	g, where := r.sizes.Growth, ""
 	if r.growthTop() {

@@ -14,7 +14,6 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
 )
 
-// note adds a round of claims.
 func note(rounds *figure.Rounds, name string, c stage.Round) {
 	rounds.Add(name, "jobs/s", c.Rate())
 }
@@ -82,7 +81,6 @@ func overHTTP(ctx context.Context, r *run) error {
 	return wakes(ctx, r)
 }
 
-// emptyRound is one round of the floor.
 func emptyRound(ctx context.Context, r *run, address string, rounds *figure.Rounds) error {
 	before := r.Place.Used()
 	result, _, err := load.Do(ctx, r.Config.Load, r.PullOrder(address, 0))

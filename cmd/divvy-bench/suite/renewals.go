@@ -66,7 +66,6 @@ type renewed struct {
 	kept, lost int
 }
 
-// newTurns holds what is to be renewed.
 func newTurns(ctx context.Context, r *run) (*turns, error) {
 	n := r.sizes.Renewed
 	if err := holdMore(ctx, r.Stage, n); err != nil {

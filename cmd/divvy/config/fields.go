@@ -53,7 +53,6 @@ func (f field) check(c Config) error {
 	return nil
 }
 
-// set parses s into the field of c.
 func (f field) set(c *Config, s string) error {
 	v := reflect.ValueOf(c).Elem().FieldByIndex(f.at)
 	switch v.Interface().(type) {

@@ -103,7 +103,6 @@ func (p Payload) work() (Output, error) {
 	return out, err
 }
 
-// each reads the files one by one and counts them in out.
 func each(files []string, out *Output, do func(name string, b []byte) error) error {
 	for _, f := range files {
 		b, err := os.ReadFile(f)

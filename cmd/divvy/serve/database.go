@@ -40,7 +40,6 @@ func OpenDatabase(ctx context.Context, cfg config.Config, ephemeral bool, log *s
 	return &Database{cluster: cluster, dsn: cluster.DSN(), direct: cluster.DSN()}, nil
 }
 
-// pool opens connections to the database.
 func (d *Database) pool(ctx context.Context, opts ...pg.Option) (*pgxpool.Pool, error) {
 	return d.explain(pg.Open(ctx, d.dsn, opts...))
 }

@@ -78,7 +78,6 @@ func (d *Daemon) loops() []loops.Loop {
 	return loops.Apart(ls)
 }
 
-// dispatcherLoops are the tickers of the dispatcher's steps.
 func (d *Daemon) dispatcherLoops() (ls []loops.Loop) {
 	eases := stepEases(d.company.member.Daemons)
 	for _, s := range d.dispatcher.Steps() {

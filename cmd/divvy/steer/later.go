@@ -18,7 +18,6 @@ import (
 // timesHelp says which times --at takes.
 const timesHelp = "RFC 3339 (2026-03-01T08:00:00+01:00), '2026-03-01 08:00' on this machine's clock, or +90m, +2h, +7d from now"
 
-// parseTime reads a time as timesHelp has it.
 func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

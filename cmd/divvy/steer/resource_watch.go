@@ -150,7 +150,6 @@ const (
 	maxQuoted        = 200
 )
 
-// ask runs the command and reads its numbers.
 func (w watch) ask(ctx context.Context) (externalReport, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.every, fmt.Errorf("it took longer than %s (--every)", w.every))
 	defer cancel()

@@ -44,7 +44,6 @@ those of bash, zsh and fish into another one.`,
 	return cmd
 }
 
-// writeManual returns how many pages there are.
 func writeManual(root *cobra.Command, dir string) (int, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err

@@ -13,7 +13,6 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
 
-// claimCreateCommand makes a claim outside of tasks.
 func claimCreateCommand(c *cli.CLI) *cobra.Command {
 	var claim wire.OutsideClaim
 	cmd := &cobra.Command{

@@ -14,7 +14,6 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 )
 
-// taskPriorityCommand gives tasks another priority.
 func taskPriorityCommand(c *cli.CLI) *cobra.Command {
 	var priority int
 	a := &acting{CLI: c, request: wire.ActRequest{Verb: wire.VerbPrioritise, Priority: &priority}}

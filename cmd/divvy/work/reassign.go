@@ -17,7 +17,6 @@ import (
 	"github.com/divvyhq/divvy/generator"
 )
 
-// taskReassignCommand gives tasks to another share.
 func taskReassignCommand(c *cli.CLI) *cobra.Command {
 	var r wire.ReassignRequest
 	a := &acting{CLI: c, request: wire.ActRequest{Verb: wire.VerbReassign}}

@@ -167,7 +167,6 @@ func scouts(t wire.Task) string {
 	return text + fmt.Sprintf(", %d MB memory and walltime %s (75th)", m.MemoryMB, seconds(m.Walltime))
 }
 
-// seconds shows a walltime of an answer as its seconds.
 func seconds(walltime string) string {
 	d, _ := time.ParseDuration(walltime)
 	return show.Seconds(int64(d / time.Second))
@@ -212,7 +211,6 @@ func requires(s *wire.TaskSpec) string {
 	return strings.Join(parts, ", ")
 }
 
-// lateRisk is that of a task with a deadline.
 func lateRisk(t wire.Task) string {
 	if t.Deadline == nil {
 		return "-"

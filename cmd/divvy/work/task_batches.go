@@ -78,7 +78,6 @@ func inOneRequest(docs []document) (n int) {
 	return n
 }
 
-// many submits tasks in one request.
 func (s *submission) many(ctx context.Context, docs []document) (tasks []wire.Task, err error) {
 	all := make([]wire.KeyedTask, len(docs))
 	for i, d := range docs {

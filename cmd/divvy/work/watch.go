@@ -134,7 +134,6 @@ func writeLine(w io.Writer, line string, width int, live bool) {
 	fmt.Fprint(w, "\r\x1b[K"+line)
 }
 
-// taskLine is a task on one line.
 func taskLine(t wire.Task, now time.Time) string {
 	j := t.Jobs
 	over := j.Finished + j.Failed + j.Cancelled

@@ -114,7 +114,6 @@ func (k *kin) watch() {
 	}
 }
 
-// look takes one look at all processes.
 func (k *kin) look() {
 	all := processes()
 	k.mu.Lock()

@@ -57,7 +57,6 @@ func checkRetryRule(r *retry.Rule, v strict.Value) {
 	}
 }
 
-// readPattern compiles a pattern.
 func readPattern(_ *strict.Decoder, v strict.Value, to **regexp.Regexp) {
 	text, ok := v.NonEmpty()
 	switch {

@@ -53,7 +53,6 @@ func fieldsOf(t reflect.Type) (fields []*field) {
 // noBound is the end of a range that is not given.
 const noBound = 1 << 62
 
-// ruleOf reads the tags of a field.
 func ruleOf(tag reflect.StructTag) rule {
 	r := rule{high: noBound, highF: math.Inf(1), once: tag.Get("once"), zero: tag.Get("zero"), hint: tag.Get("hint"), doc: tag.Get("doc")}
 	for _, option := range strings.Split(tag.Get("enum"), ",") {
