@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// describe puts the hand-decoded routes of pulls.go into the document.
+// describe puts the routes of package pilots into the document.
 func (d *document) describe() {
 	pull := huma.Operation{
 		OperationID: "pull", Method: http.MethodPost, Path: "/v1/pulls", Tags: []string{"pilots"}, Summary: "Ask for jobs",

@@ -1,6 +1,6 @@
 // Package api is the daemon's HTTP face: routes, wire checks, errors, and the OpenAPI document.
 //
-//	POST /v1/pulls /v1/leases/renew /v1/leases/finish          pilots: decoded by hand (package pilots), described in describe.go
+//	POST /v1/pulls /v1/leases/renew /v1/leases/finish          pilots: see package pilots, described in describe.go
 //	/v1/tasks /v1/jobs /v1/shares /v1/queues /v1/site /v1/tags  people and scripts: through huma
 //	PUT /v1/tasks/{id}/inputs                                   a stream of any length in constant memory (inputs.go)
 //	GET /healthz /readyz                                        free of tokens
@@ -22,7 +22,7 @@
 //     must arrive, and an answer be taken, within a minute; long polls and streams move theirs on as they go.
 //  6. Lists are {"items": [...], "next": "cursor"}; next is empty on the last page. Ids inside a cursor are
 //     nobody's business.
-//  7. The served document is api/openapi.json byte by byte, and what it says of the hand-decoded routes is what they
+//  7. The served document is api/openapi.json byte by byte, and what it says of the pilots' routes is what they
 //     do: both are tests. `go test ./api -update` rewrites it and docs/http-api.md.
 //  8. edge/rights.go is the one table of roles and routes, for the API and the page; a route that is not in it is an admin's, and a
 //     test holds it against the router. What a submitter or share owner is bound to further, own.go sees to, around the

@@ -24,7 +24,7 @@ import (
 	"github.com/divvyhq/divvy/internal/door"
 )
 
-// What the three hand-decoded routes cost, in two ways. The Handler benchmarks run the whole chain of handlers in
+// What the three routes of pilots cost, in two ways. The Handler benchmarks run the whole chain of handlers in
 // place: ns and allocations are the API's own. The HTTP benchmarks run it behind the daemon's server on keep-alive
 // connections, beside an empty chi handler on the same server with the same client: cpu-µs/op is of the whole
 // process, client included, so that the difference between two of them is what a route costs over an empty one.

@@ -2,11 +2,14 @@ package edge
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/go-json-experiment/json/v1"
 )
 
 // MaxBody is the length of a body, where nothing else is said.
@@ -26,15 +29,17 @@ func Release(b *bytes.Buffer) {
 	}
 }
 
+// written are the bytes that encoding/json writes without HTML escapes.
+var written = json.JoinOptions(v1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
+
 // Reply writes v as JSON.
 func Reply(w http.ResponseWriter, v any) {
 	buf := Buffers.Get().(*bytes.Buffer)
 	defer Release(buf)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := json.MarshalWrite(buf, v, written); err != nil {
 		panic(fmt.Sprintf("api: %T does not encode: %v", v, err)) // the Edge answers 500
 	}
+	buf.WriteByte('\n')
 	Send(w, buf.Bytes())
 }
 

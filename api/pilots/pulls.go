@@ -56,8 +56,7 @@ func (c *Calls) pull(w http.ResponseWriter, r *http.Request) {
 	}
 	p := &pulling{Calls: c, w: w}
 	defer p.over()
-	req, body, err := decode(w, r, MaxPull, readPull)
-	edge.Release(body)
+	req, err := decode[dispatcher.PullRequest](w, r, MaxPull)
 	if err == nil {
 		err = checkPull(req)
 	}
@@ -131,7 +130,7 @@ func (p *pulling) answer(leases dispatcher.PullReply, err error) {
 	case err != nil:
 		p.Calls.refuse(p.w, p.Calls.hint(err))
 	default:
-		answer(p.w, &leases, appendPull)
+		edge.Reply(p.w, &leases)
 	}
 }
 
@@ -141,8 +140,7 @@ const longWait = 30
 
 // renew is POST /v1/leases/renew.
 func (c *Calls) renew(w http.ResponseWriter, r *http.Request) {
-	req, body, err := decode(w, r, edge.MaxBody, readRenew)
-	edge.Release(body)
+	req, err := decode[dispatcher.RenewRequest](w, r, edge.MaxBody)
 	if err == nil {
 		err = checkRenew(req)
 	}
@@ -165,13 +163,12 @@ func (c *Calls) renew(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	kept.Kept, kept.Lost, kept.Cancel = edge.List(kept.Kept), edge.List(kept.Lost), edge.List(kept.Cancel)
-	answer(w, &kept, appendRenew)
+	edge.Reply(w, &kept)
 }
 
 // finish is POST /v1/leases/finish.
 func (c *Calls) finish(w http.ResponseWriter, r *http.Request) {
-	req, body, err := decode(w, r, edge.MaxBody, readFinish)
-	edge.Release(body)
+	req, err := decode[dispatcher.FinishRequest](w, r, edge.MaxBody)
 	if err == nil {
 		err = checkFinish(req)
 	}
@@ -192,7 +189,7 @@ func (c *Calls) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	verdicts.Verdicts = edge.List(verdicts.Verdicts)
-	answer(w, &verdicts, appendFinish)
+	edge.Reply(w, &verdicts)
 }
 
 // others are those of n leases that are at queues at which the caller may not pull: to it they are lost, and its own are served.
