@@ -66,7 +66,7 @@ func drawCandidates(t *rapid.T, p *Pool) []Candidate {
 func TestChooseEqualsWholeSolve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPool(t, anyPlan)
-		rounds := 10
+		rounds := 4
 		if len(p.tree.Leaves()) > 100 {
 			rounds = 2 // in rationals these are dear
 		}

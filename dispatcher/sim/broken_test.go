@@ -14,6 +14,48 @@ const mostUntilFound = 400
 // partOf are parts that histories have for variants that show in few of the others.
 var partOf = map[string]string{"start-without-waits": "waits", "owed-comes-not-first": "owned", "reclaim-of-more-than-is-owed": "owned"}
 
+// found are seeds that find variants which show late, as of when somebody looked: they are tried first. The search is what holds, at
+// night always and by day when histories have changed.
+var found = map[string]uint64{
+	"away-is-none":                 23,
+	"borrowed-without-limit":       8,
+	"claim-of-people-is-anywhere":  16,
+	"claim-of-too-many":            59,
+	"claim-on-two-nodes":           35,
+	"closed-is-tried-again":        71,
+	"deleted-claim-is-held":        74,
+	"devices-not-taken":            57,
+	"doubt-is-success":             37,
+	"failover-unnoticed":           37,
+	"handed-on-twice":              239,
+	"move-without-leases":          12,
+	"no-grace-after-outage":        17,
+	"none-from-stale":              26,
+	"owed-comes-not-first":         95,
+	"paused-is-granted":            17,
+	"place-ignored":                13,
+	"reclaim-of-more-than-is-owed": 965,
+	"reclaim-of-the-claimer":       12,
+	"reclaim-of-the-oldest":        12,
+	"reclaim-of-what-is-owned":     12,
+	"reclaimed-is-over":            33,
+	"report-counts-ours-twice":     10,
+	"report-ignored":               222,
+	"retry-of-one":                 265,
+	"row-taken-twice":              53,
+	"start-forgets-units":          35,
+	"start-without-homes":          95,
+	"start-without-pauses":         17,
+	"start-without-pauses-unseen":  17,
+	"start-without-waits":          537,
+	"template-that-is-not-there":   65,
+	"units-of-claims-are-free":     118,
+	"units-of-each-queue":          10,
+	"wait-ignored":                 24,
+	"wall-clock":                   25,
+	"weights-ignored":              19,
+}
+
 // Each broken rule is found. A check that finds none of them is no check.
 func TestBrokenVariantsAreFound(t *testing.T) {
 	t.Parallel()
@@ -27,15 +69,24 @@ func TestBrokenVariantsAreFound(t *testing.T) {
 			w := sound()
 			v.bend(&w)
 			w.Replays = false // the other checks find it
+			finds := func(p Plan) bool {
+				r := play(p, w)
+				if len(r.Wrong) == 0 || !strings.Contains(r.Wrong[0], wanted[v.name]) {
+					return false
+				}
+				t.Logf("seed %d: %s", p.Seed, first(r.Wrong[0]))
+				return true
+			}
+			if seed, known := found[v.name]; known && os.Getenv("DIVVY_LONG") == "" && finds(Draw(seed)) {
+				return
+			}
 			played := 0
 			for seed := uint64(0); played < mostUntilFound; seed++ {
 				p := Draw(seed)
 				if part := partOf[v.name]; part != "" && !p.has(part) {
 					continue
 				}
-				played++
-				if r := play(p, w); len(r.Wrong) > 0 && strings.Contains(r.Wrong[0], wanted[v.name]) {
-					t.Logf("found after %d histories: %s", played, first(r.Wrong[0]))
+				if played++; finds(p) {
 					return
 				}
 			}

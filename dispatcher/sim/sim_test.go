@@ -56,7 +56,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestHistories plays one seed after the other. A failure is shrunk, and printed so that TestSeed plays it again.
+// TestHistories plays one seed after the other, which have entries of each kind. A failure is shrunk, and printed so that TestSeed plays it again.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	most, limit := uint64(mostUntilFound), *forFlag
@@ -69,6 +69,7 @@ func TestHistories(t *testing.T) {
 	var sum Seen
 	var next, played atomic.Uint64
 	var steps, batches int
+	of := counts{n: map[string]int{}}
 	began := time.Now()
 	var all sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -79,7 +80,7 @@ func TestHistories(t *testing.T) {
 					return
 				}
 				p := Draw(*seedFlag + n)
-				r := play(p, sound())
+				r := play(p, of.counted(sound()))
 				if len(r.Wrong) > 0 {
 					t.Error(failure(p, sound(), r))
 				}
@@ -101,6 +102,7 @@ func TestHistories(t *testing.T) {
 		sum.Aside == 0 || sum.Waited == 0 || sum.Closed == 0 || sum.Dropped == 0 {
 		t.Errorf("the histories are too tame: %+v", sum)
 	}
+	of.check(t)
 }
 
 func (s *Seen) add(o Seen) {

@@ -129,9 +129,7 @@ func TestParseRiver(t *testing.T) {
 
 // River is built, works on a database of its own, and leaves nothing behind.
 func TestRiver(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: builds River and runs it for a second")
-	}
+	pgtest.Long(t, "builds River and runs it for a second, as the bench does")
 	ctx := context.Background()
 	pool := pgtest.Open(t)
 	of := runOn(Quick(), stage.On(pool), nil)
