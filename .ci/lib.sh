@@ -15,6 +15,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
 : >"$totals"
 
+export GOFLAGS=${GOFLAGS:--trimpath} # so that what another clone has compiled need not be compiled again
+
 say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
 # close prints the last line, whatever ended the run, and makes the exit code follow it.
@@ -60,8 +62,8 @@ tests() {
   fi
 }
 
-# waiting : what waits most of the time: for terms to run out, and for PanDA's pilots, which rest by minutes.
-waiting() { failover; pilots; }
+# waiting : what waits most of the time: for terms to run out, for PanDA's pilots, which rest by minutes, for what dies, for images.
+waiting() { failover; pilots; dying; }
 
 # dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
 # disk says SKIPPED. Then what needs containers.
