@@ -162,10 +162,10 @@ func (s *storm) oddity(what string) {
 	}
 }
 
-// Two thousand jobs, or eight with DIVVY_LONG, through three daemons. Two are killed on the way, one is frozen and taken for dead, one is stopped
+// A thousand jobs, or ten with DIVVY_LONG, through three daemons. Two are killed on the way, one is frozen and taken for dead, one is stopped
 // in order; the postmaster is killed.
 func TestKills(t *testing.T) {
-	s := &storm{t: t, seed: seedOf(t), jobs: min(pgtest.Draws(8000), 10_000), mayVanish: min(pgtest.Draws(40), 40), tasks: map[int64]work{}}
+	s := &storm{t: t, seed: seedOf(t), jobs: min(pgtest.Draws(4000), 10_000), mayVanish: min(pgtest.Draws(40), 40), tasks: map[int64]work{}}
 	pilots := min(pgtest.Draws(64), 32)
 	before := goleak.IgnoreCurrent()
 	t.Run("storm", func(t *testing.T) { s.t = t; s.play(t, pilots) })
