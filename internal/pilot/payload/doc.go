@@ -13,7 +13,8 @@
 //  2. Outcome, exit code and message are what happened: 128 + signal, 127 not found, 126 not executable; a job that was stopped says
 //     why, with figures, whatever its exit code.
 //  3. Close leaves no process and no goroutine behind. When the pilot itself is killed, the kernel kills the first process of each job
-//     (Pdeathsig) and the guard, if there is one, the rest of the group.
+//     (Pdeathsig) and the guard, if there is one, the rest of the group. On macOS the guard kills all of it, and what jobs leave in other
+//     groups stays: that kernel has no subreaper.
 //  4. A job reaches no other's files: its folder is its own, links in it lead the pilot nowhere, and the pilot's DIVVY_ variables, one
 //     of which is the token, are not passed on.
 package payload

@@ -78,7 +78,7 @@ func (h *Host) launch(j *Job) (*process, error) {
 	}
 	cmd := &exec.Cmd{
 		Path: path, Args: j.lease.Command, Dir: work, Env: env, Stdout: files[0], Stderr: files[1],
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: h.files.user.credential()},
+		SysProcAttr: attributes(h.files.user.credential()),
 	}
 	err = h.kin.start(j, func() (int, error) {
 		if err := h.starter.start(cmd); err != nil {

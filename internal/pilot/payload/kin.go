@@ -11,8 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // kin are the processes below a pilot that is alone in its process: it is their subreaper, so what a job has left running, in whatever
@@ -30,21 +28,13 @@ type kin struct {
 	told   map[int]bool // groups that the guard knows of by us
 }
 
-// Conceal hides the memory, environment and descriptors of this process from others of its user, and keeps descriptors that it
-// inherited from the processes that it starts.
-func Conceal() error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("PR_SET_DUMPABLE: %w", err)
-	}
-	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("close_range: %w", err)
-	}
-	return nil
-}
-
+// newKin makes this process the subreaper; nil: this system has none.
 func newKin(g *guard, mark string) (*kin, error) {
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
+	switch err := subreaper(); {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	k := makeKin(g, mark)
 	k.done.Go(k.watch)

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // killing is how long SIGKILL is waited for. It ends nothing that hangs in the kernel, as on a file server that is away, or that is
@@ -36,12 +34,7 @@ func (p *process) signal(s syscall.Signal) {
 
 // wait ends when the first process does. The rest of its group is killed while the zombie still holds the id.
 func (p *process) wait() {
-	for {
-		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
+	awaitExit(p.pid)
 	p.signal(syscall.SIGKILL)
 	p.mu.Lock()
 	_ = p.cmd.Wait() // the error is ProcessState once more
