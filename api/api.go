@@ -27,7 +27,7 @@ import (
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
-// Work are the tasks of the site.
+// Work groups the interfaces to the site's tasks.
 type Work struct {
 	Tasks       Tasks
 	Submissions Submissions
@@ -35,42 +35,43 @@ type Work struct {
 	Past        Past
 }
 
-// Config is what the API is made of. Dispatcher, Tasks, Steering, Site and Reports are needed.
+// Config holds the parts of the API. Dispatcher, Tasks, Steering, Site and Reports are required.
 type Config struct {
 	Dispatcher Dispatcher
 	Work
 	Site Site
-	// Ready says why the daemon cannot serve; nil = it always can.
+	// Ready returns why the daemon cannot serve; nil = it always can.
 	Ready func(context.Context) error
 	// Registry takes the API's metrics and is served at /metrics; nil = one of its own.
 	Registry *prometheus.Registry
 	Log      *slog.Logger
-	// Levels are those of Log, for /v1/log; nil = some that nobody looks at.
+	// Levels are the levels of Log, for /v1/log; nil = levels without effect.
 	Levels *logs.Levels
-	// Tracer makes spans of requests, which what they call goes on; nil: none.
+	// Tracer makes spans of requests and of the work below them; nil = none.
 	Tracer trace.Tracer
-	// Relay ties the daemons of a site together; nil: there is but this one.
+	// Relay forwards requests to the leader; nil = there is only this daemon.
 	Relay *Relay
-	// Book has the tokens; nil: there are none. Unless Closed, everybody is let in (see doc.go, 8).
+	// Book holds the tokens; nil = none. Unless Closed, callers without a credential are admitted (see doc.go, 8).
 	Book   *access.Book
 	Closed bool
-	// Outside knows credentials that others have made, as its files say it now; nil: there are none.
+	// Outside returns the rules for credentials that others issue, as its files are now; nil = none.
 	Outside func() *access.Outside
-	// Rates bound what is served of one token.
+	// Rates bound the requests of each token.
 	Rates edge.Rates
 	// Access makes and revokes tokens.
 	Access Access
 	// Reports answers GET /v1/reports/{name}.
 	Reports Reports
-	// Pages tells open pages what has changed; its Publish is a step of the daemon's. nil: pages stand still.
+	// Pages tells open pages what has changed; the daemon runs its Publish as a background step. nil = pages do not
+	// update.
 	Pages *web.Hub
 	// Build is the version of the binary, for GET /v1/status.
 	Build string
 	// Timeout bounds a request without its long poll; 0 = a minute.
 	Timeout time.Duration
-	// Panda is what PanDA's calls need; without its Dispatcher they are not served.
+	// Panda configures PanDA's calls; without its Dispatcher they are not served.
 	Panda panda.Config
-	// PandaApart takes them off the routes of New: NewPandaServer serves them, on a listener of its own.
+	// PandaApart moves PanDA's calls from the routes of New to NewPandaServer, which has a listener of its own.
 	PandaApart bool
 }
 
@@ -88,10 +89,10 @@ type server struct {
 	began      time.Time
 	doc        *document
 	page       *web.Page
-	fixed      map[string][]string // methods of paths that a route with a parameter would take for one of its own
+	fixed      map[string][]string // methods of paths that a route with a parameter would match too
 }
 
-// New returns the API as one handler. Serve it with NewServer, which has the deadlines that the routes count on.
+// New returns the API as one handler. Serve it with NewServer, which sets the deadlines that the routes rely on.
 func New(c Config) http.Handler {
 	s := newServer(c)
 	return s.routes()
@@ -124,7 +125,7 @@ func newServer(c Config) *server {
 	return s
 }
 
-// NewServer is an HTTP server with the deadlines of doc.go, 5, around a handler of New, whose hot routes it serves
+// NewServer returns an HTTP server for a handler of New, with the deadlines of doc.go, 5. It serves hot routes
 // without net/http.
 func NewServer(h http.Handler, log *slog.Logger) *door.Server {
 	s := &door.Server{Server: netServer(h, log)}
@@ -134,7 +135,7 @@ func NewServer(h http.Handler, log *slog.Logger) *door.Server {
 	return s
 }
 
-// NewPandaServer is an HTTP server with the same deadlines for the calls of PanDA that a handler of New keeps apart.
+// NewPandaServer returns an HTTP server with the same deadlines for PanDA's calls that a handler of New keeps apart.
 func NewPandaServer(h http.Handler, log *slog.Logger) *http.Server {
 	return netServer(h.(*front).apart, log)
 }
@@ -155,10 +156,10 @@ func netServer(h http.Handler, log *slog.Logger) *http.Server {
 	return s
 }
 
-// router is an empty one, with the edge around it.
+// router returns an empty router with the edge around it.
 func (s *server) router() *chi.Mux {
 	root := chi.NewMux()
-	root.Use(s.edge.Around, s.asFixed, middleware.GetHead) // what watches a service asks by HEAD
+	root.Use(s.edge.Around, s.asFixed, middleware.GetHead) // monitoring probes by HEAD
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		if s.page == nil || !s.page.NoPage(w, r) {
 			s.edge.Fail(w, problem.New(problem.NoRoute, r.URL.Path))
@@ -227,8 +228,8 @@ func (s *server) routes() http.Handler {
 	return f
 }
 
-// fixedPaths are the paths without a parameter that a route with one would take for its own where they do not know a method:
-// GET /v1/tasks/batch is no task with the id batch.
+// fixedPaths returns the methods of paths without a parameter that a route with a parameter would match for other
+// methods: GET /v1/tasks/batch is no task with the id batch.
 func fixedPaths(root *chi.Mux) map[string][]string {
 	methods := map[string][]string{}
 	_ = chi.Walk(root, func(method, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
@@ -245,7 +246,7 @@ func fixedPaths(root *chi.Mux) map[string][]string {
 	return methods
 }
 
-// asFixed refuses a method that such a path does not know.
+// asFixed refuses a method that a fixed path does not have.
 func (s *server) asFixed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		has := s.fixed[r.URL.Path]

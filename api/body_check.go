@@ -20,8 +20,8 @@ import (
 	"github.com/divvyhq/divvy/api/problem"
 )
 
-// checkBodies holds the JSON body of a request against the schema of its route before huma reads it. huma's own check takes a
-// whole body apart first and has no end of faults: 8 MB could make a million of them.
+// checkBodies checks the JSON body of a request against the schema of its route before huma reads it. huma decodes
+// the whole body before it checks and reports faults without bound: 8 MB could make a million.
 func (d *document) checkBodies(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
@@ -62,23 +62,23 @@ func isJSON(kind string) bool {
 	return strings.EqualFold(kind, "application/json") || strings.HasSuffix(strings.ToLower(kind), "+json")
 }
 
-// read is a request whose body was read.
+// read is a request whose body was already read.
 type read struct {
 	layer
 	body []byte
 }
 
-// layer is huma's context under another name: a type has no method and field of one name.
+// layer is huma's context under another name, since a type cannot have a method and a field of one name.
 type layer = huma.Context
 
-// BodyReader gives the body once more.
+// BodyReader returns the body again.
 func (r read) BodyReader() io.Reader { return bytes.NewReader(r.body) }
 
-// Unwrap is what huma's own layers have.
+// Unwrap is what huma expects of a context that wraps another one.
 func (r read) Unwrap() huma.Context { return r.layer }
 
-// checkJSON says all that is wrong with a text by its schema, up to mostErrors. A key given twice is wrong too: encoding/json
-// would take the last, and in a task's env whoever wrote the first one would not notice.
+// checkJSON returns the faults of a text by its schema, mostErrors at the most. A key given twice is a fault too:
+// encoding/json would silently use the last value.
 func checkJSON(schemas huma.Registry, schema *huma.Schema, text []byte) error {
 	if !json.Valid(text) {
 		return problem.OfJSON(text, json.Unmarshal(text, new(json.RawMessage)))
@@ -91,8 +91,8 @@ func checkJSON(schemas huma.Registry, schema *huma.Schema, text []byte) error {
 	return c.found.Problem()
 }
 
-// bodyCheck reads a text value by value, so that it takes no more memory than the deepest of them, and no more time than it
-// takes to find enough that is wrong.
+// bodyCheck reads a text value by value. It needs no more memory than the deepest value, and stops after enough
+// faults.
 type bodyCheck struct {
 	in      *json.Decoder
 	schemas huma.Registry
@@ -106,10 +106,10 @@ type step struct {
 	index int // −1: a key
 }
 
-// errEnough ends the reading.
+// errEnough ends the check early.
 var errEnough = errors.New("enough is wrong")
 
-// anything is the schema of what is only looked through for keys given twice.
+// anything is the schema of a value that is only searched for keys given twice.
 var anything = &huma.Schema{}
 
 func (c *bodyCheck) add(message string, value any) error {
@@ -121,7 +121,7 @@ func (c *bodyCheck) add(message string, value any) error {
 	return nil
 }
 
-// value reads one. An optional one may be null.
+// value checks one value. An optional one may be null.
 func (c *bodyCheck) value(s *huma.Schema, optional bool) error {
 	token, err := c.in.Token()
 	if err != nil || token == nil && optional {
@@ -160,7 +160,7 @@ func (c *bodyCheck) schema(s *huma.Schema) *huma.Schema {
 	return s
 }
 
-// fitting is the schema for values such as this one, which no two of them are for; anything, if none is.
+// fitting returns the schema for values such as this one, or anything if no schema fits.
 func (c *bodyCheck) fitting(of []*huma.Schema, token json.Token) *huma.Schema {
 	kind := ""
 	switch v := token.(type) {
@@ -186,7 +186,7 @@ func (c *bodyCheck) scalar(s *huma.Schema, token json.Token) error {
 		}
 		v = f
 	}
-	if d, ok := token.(json.Delim); ok { // a list or an object where neither may be
+	if d, ok := token.(json.Delim); ok { // a list or an object, where neither is allowed
 		v = map[json.Delim]any{'{': map[string]any(nil), '[': []any(nil)}[d]
 	}
 	var wrong huma.ValidateResult
@@ -212,7 +212,7 @@ func (c *bodyCheck) object(s *huma.Schema) error {
 		key, _ := token.(string)
 		if once[key] {
 			c.found.Add("body", fmt.Sprintf("key %.100q is given twice in %s; say it once", key, place(c.path)), nil)
-			return errEnough // which of the two is meant, so whether the rest is wrong, nobody knows
+			return errEnough // the rest cannot be checked, since either value may be meant
 		}
 		if once[key] = true; s.MaxProperties != nil && len(once) > *s.MaxProperties {
 			_ = c.add(fmt.Sprintf(validation.MsgExpectedMaxProperties, *s.MaxProperties), nil)
@@ -243,7 +243,7 @@ func (c *bodyCheck) object(s *huma.Schema) error {
 	return err
 }
 
-// property is the schema for what stands under key, and its name there; nil: there may be none. Case does not count, as with
+// property returns the schema of a key, and the key's proper name; nil: no such key. Case does not matter, as in
 // encoding/json.
 func property(s *huma.Schema, key string) (string, *huma.Schema) {
 	if p := s.Properties[key]; p != nil {
@@ -291,7 +291,7 @@ func (c *bodyCheck) list(s *huma.Schema) error {
 	return err
 }
 
-// place is where in the body the end of the path is.
+// place returns where in the body the end of the path is.
 func place(path []step) string {
 	b := strings.Builder{}
 	b.WriteString("body")

@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// describe puts the routes of package pilots into the document.
+// describe adds the routes of package pilots to the document.
 func (d *document) describe() {
 	pull := huma.Operation{
 		OperationID: "pull", Method: http.MethodPost, Path: "/v1/pulls", Tags: []string{"pilots"}, Summary: "Ask for jobs",
@@ -42,7 +42,8 @@ func (d *document) describe() {
 // as the hand-written decoders have it.
 var pilotShapes = []string{"PullRequest", "Slot", "Only", "RenewRequest", "Renewal", "Usage", "FinishRequest", "Result"}
 
-// tidy makes the schemas say what is so: pilots' requests are open, and no list is null but where a pilot sends one.
+// tidy corrects the schemas: pilots' requests allow unknown fields, and no list is null except where a pilot may send
+// null.
 func (d *document) tidy() {
 	schemas := d.huma.OpenAPI().Components.Schemas.Map()
 	for _, schema := range schemas {
@@ -63,7 +64,7 @@ func (d *document) tidy() {
 	}
 }
 
-// add puts a route that is served by a plain handler into the document. A nil in is no body.
+// add adds a route of a plain handler to the document. A nil in means no body.
 func (d *document) add(op huma.Operation, in, out reflect.Type) {
 	registry := d.huma.OpenAPI().Components.Schemas
 	if in != nil {

@@ -15,17 +15,17 @@ import (
 )
 
 type whyInput struct {
-	A     string `query:"a" required:"true" doc:"Path of a share, a leaf or not."`
-	B     string `query:"b" required:"true" doc:"Path of another one beside it."`
-	Last  int    `query:"last" minimum:"1" maximum:"100000" default:"10000" doc:"Recorded decisions to look at, at the most: the last ones."`
+	A     string `query:"a" required:"true" doc:"Path of a share; it need not be a leaf."`
+	B     string `query:"b" required:"true" doc:"Path of another share, neither above nor below the first."`
+	Last  int    `query:"last" minimum:"1" maximum:"100000" default:"10000" doc:"How many recorded decisions to look at, at the most; the newest count."`
 	Since string `query:"since" default:"1h" doc:"How far back to look: 90m, 24h, 7d."`
 }
 
 func (s *jobCalls) explainRoutes() {
 	route(s.doc, huma.Operation{
 		OperationID: "explain-job", Method: http.MethodGet, Path: "/v1/jobs/{id}/explain", Tags: []string{"jobs"}, Summary: "Explain why a job waits, or why it was given its slot",
-		Description: "Of a job that waits: how its share stands at every level, the first gate that it does not pass at each queue, its position and ETA. " +
-			"Of one that runs or has ended: the decision that started it. As the daemon that decides sees it.",
+		Description: "For a waiting job: its share at every level, the first gate that it does not pass at each queue, its position and ETA. " +
+			"For a job that runs or has ended: the decision that started it. The leader answers.",
 	}, func(ctx context.Context, in *byID) (dispatcher.Explanation, error) {
 		if err := mayJob(ctx, s.dispatcher, in.ID); err != nil {
 			return dispatcher.Explanation{}, err
@@ -37,7 +37,7 @@ func (s *jobCalls) explainRoutes() {
 	})
 	route(s.doc, huma.Operation{
 		OperationID: "explain-task", Method: http.MethodGet, Path: "/v1/tasks/{id}/explain", Tags: []string{"tasks"}, Summary: "Explain why no more of a task runs",
-		Description: "What it waits for, and of the job that is to start next, or of a piece that is no job yet: gates, position and ETA.",
+		Description: "What the task waits for; and the gates, position and ETA of its next job, or of its next piece if that is no job yet.",
 	}, func(ctx context.Context, in *byID) (dispatcher.TaskExplanation, error) {
 		if _, err := s.tasks.Task(ctx, in.ID); err != nil {
 			return dispatcher.TaskExplanation{}, err
@@ -49,7 +49,7 @@ func (s *jobCalls) explainRoutes() {
 	})
 	route(s.doc, huma.Operation{
 		OperationID: "why", Method: http.MethodGet, Path: "/v1/shares/why", Tags: []string{"site"}, Summary: "Explain why one share was served before another",
-		Description: "How the two fared against each other in the last recorded decisions, and how they stand now where their paths part.",
+		Description: "How often each share won in the last recorded decisions, and their state now where their paths part.",
 	}, s.why)
 }
 
@@ -65,7 +65,7 @@ func (s *jobCalls) why(ctx context.Context, in *whyInput) (dispatcher.Why, error
 	return y, inQuery(err)
 }
 
-// inQuery names the place of a fault in a request that has no body.
+// inQuery turns a fault of a field into a fault of a query parameter.
 func inQuery(err error) error {
 	var field *job.FieldError
 	if !errors.As(err, &field) {

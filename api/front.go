@@ -6,9 +6,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// front stands before the router and serves the pilots' routes itself, through the same edge and guard: the router
-// copies the request to hang its findings on it. The router has these routes too, for their other methods and for
-// whoever walks it.
+// front serves the pilots' routes before the router, through the same edge and guard: the router would copy each
+// request to attach its findings. The router has these routes too, for other methods and for chi.Walk.
 type front struct {
 	*chi.Mux
 	hot   map[string]http.Handler
@@ -23,7 +22,7 @@ func (s *server) front(routes *chi.Mux) *front {
 	return f
 }
 
-// ServeHTTP leaves all that is not plainly one of the hot routes to the router.
+// ServeHTTP passes everything but plain requests of the hot routes to the router.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && r.URL.RawPath == "" {
 		if h := f.hot[r.URL.Path]; h != nil {

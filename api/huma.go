@@ -16,28 +16,28 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
-// document are the routes of people and scripts, as huma serves and describes them.
+// document holds the routes of people and scripts; huma serves and describes them.
 type document struct {
 	huma    huma.API
 	edge    *edge.Edge
 	timeout time.Duration
 }
 
-// Body is an answer that is v as JSON.
+// body is a response whose body is a T as JSON.
 type body[T any] struct{ Body T }
 
-// Cursor are the parameters of every list.
+// Cursor holds the parameters of every list.
 type Cursor struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Items at the most."`
-	After string `query:"after" doc:"The next of the page before."`
+	After string `query:"after" doc:"The field next of the previous page."`
 }
 
-// route registers a route with huma: fn's errors go through the table, its time is bounded.
+// route registers a route with huma, turns the errors of fn into problems, and bounds its time.
 func route[I, O any](d *document, op huma.Operation, fn func(context.Context, *I) (O, error)) {
 	if op.MaxBodyBytes == 0 {
 		op.MaxBodyBytes = edge.MaxBody
 	}
-	// As long as the handler may take: the deadline also ends the wait for the answer, see extend.
+	// The read deadline also ends the wait for the answer (see edge.Extend), so it allows the handler its whole time.
 	op.BodyReadTimeout = d.timeout + edge.Slack
 	op.SkipValidateBody, op.Middlewares = true, append(op.Middlewares, d.checkBodies)
 	huma.Register(d.huma, op, func(ctx context.Context, in *I) (*body[O], error) {
@@ -58,7 +58,7 @@ func route[I, O any](d *document, op huma.Operation, fn func(context.Context, *I
 	})
 }
 
-// onceLoaded has a read of what stands now answered once the daemon has read its state: before that it would say that there is nothing.
+// onceLoaded refuses a read until the daemon has read its state, since the answer would be empty before.
 func onceLoaded[I, O any](s Dispatcher, read func(context.Context, *I) (O, error)) func(context.Context, *I) (O, error) {
 	return func(ctx context.Context, in *I) (out O, err error) {
 		if err = s.Loaded(ctx); err == nil {
@@ -89,7 +89,7 @@ func (d *document) speak(ctx huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
-// config is huma's configuration: OpenAPI 3.1, JSON only, no pages from a CDN, errors as Problem.
+// config returns huma's configuration: OpenAPI 3.1, JSON only, no pages from a CDN, errors as Problem.
 func (d *document) config() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[wire.Problem]())
@@ -113,20 +113,20 @@ func (d *document) config() huma.Config {
 				{Name: "tasks", Description: "Submit and steer tasks."},
 				{Name: "jobs", Description: "Jobs, their attempts and logs."},
 				{Name: "site", Description: "Shares, queues, tagging rules and their versions."},
-				{Name: "resources", Description: "Licences and other units of which there are only so many: who holds them, who waits, how many there are."},
-				{Name: "access", Description: "Tokens: who may do what."},
-				{Name: "daemon", Description: "How the daemon does."},
+				{Name: "resources", Description: "Licences and other scarce units: capacity, holders, waiters."},
+				{Name: "access", Description: "Tokens and their roles."},
+				{Name: "daemon", Description: "State of the daemon."},
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{d.speak},
-		// A misspelt parameter that is silently ignored would list what nobody asked for.
+		// If a misspelt parameter were ignored, a list would hold more than the caller asked for.
 		RejectUnknownQueryParameters: true,
 	}
 }
 
-// openapi serves the document, made once.
+// openapi serves the document, which it encodes once.
 func (d *document) openapi() http.HandlerFunc {
 	doc, err := json.MarshalIndent(d.huma.OpenAPI(), "", "  ")
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *document) openapi() http.HandlerFunc {
 	}
 }
 
-// schemaName is the type's name, but where two packages have the same one.
+// schemaName returns the type's name, or the one in schemaNames if two packages use the same name.
 func schemaName(t reflect.Type, hint string) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -11,9 +11,9 @@ import (
 // inputSchema describes an input of a task, which is a name or an object.
 type inputSchema struct{}
 
-// Schema is what huma validates by; what an object may have is checked where it is read.
+// Schema returns the schema that huma validates; the keys of an object are checked where it is read.
 func (inputSchema) Schema(r huma.Registry) *huma.Schema {
-	type object spec.Input // without the ways of writing that Input has
+	type object spec.Input // without Input's own decoding
 	return &huma.Schema{OneOf: []*huma.Schema{
 		{Type: huma.TypeString},
 		r.Schema(reflect.TypeFor[object](), false, "InputObject"),

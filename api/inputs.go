@@ -15,7 +15,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 )
 
-// inputs is PUT /v1/tasks/{id}/inputs?offset=N. The body is read as it comes; its length has no limit.
+// inputs is PUT /v1/tasks/{id}/inputs?offset=N. It reads the body as a stream of any length.
 func (s *taskCalls) inputs(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil || id < 1 {
@@ -42,7 +42,7 @@ func (s *taskCalls) inputs(w http.ResponseWriter, r *http.Request) {
 	edge.Reply(w, wire.Stored{Task: id, Next: next})
 }
 
-// steady reads a body of any length and moves the connection's deadlines on as long as something comes.
+// steady reads a body of any length and extends the connection's deadlines as long as data arrives.
 type steady struct {
 	body io.Reader
 	w    http.ResponseWriter
@@ -50,7 +50,7 @@ type steady struct {
 	last time.Time
 }
 
-// Read moves the deadlines at most once a second.
+// Read extends the deadlines at most once a second.
 func (s *steady) Read(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(s.last) > time.Second {
 		s.last = now

@@ -27,16 +27,16 @@ type jobsInput struct {
 	Task  int64  `query:"task" minimum:"1" doc:"Only jobs of this task."`
 	User  string `query:"user" doc:"Only jobs of this user's tasks."`
 	Share string `query:"share" doc:"Only jobs of this share or one below it."`
-	Queue string `query:"queue" doc:"Only jobs that are leased at this queue; with a state in which jobs end, whose last attempt was there."`
+	Queue string `query:"queue" doc:"Only jobs leased at this queue; with the state of an ended job, only jobs whose last attempt ran there."`
 	State string `query:"state" enum:"waiting,ready,leased,finished,failed,cancelled" doc:"Only jobs in this state."`
 }
 
 type jobLogInput struct {
-	ID      int64 `path:"id" minimum:"1" doc:"Id of the job."` // not by embedding byID: huma passes over what is not exported
+	ID      int64 `path:"id" minimum:"1" doc:"Id of the job."` // not by embedding byID: huma ignores unexported fields
 	Attempt int   `query:"attempt" minimum:"1" maximum:"2147483647" doc:"Which attempt; the last one when absent."`
 }
 
-// jobCalls are the routes of jobs, and of why they wait.
+// jobCalls serves jobs, and the explanations of why they wait.
 type jobCalls struct {
 	doc        *document
 	names      *names
@@ -48,9 +48,9 @@ type jobCalls struct {
 func (s *jobCalls) jobRoutes() {
 	route(s.doc, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: []string{"jobs"}, Summary: "List jobs",
-		Description: "In the order of their ids, live and ended ones; by user, share or queue and not leased: task by task, the newest that is not over first, of the tasks that are " +
-			"in the share now. A page of jobs that are chosen may be short, or empty, and have a next: no more than some thousand are looked at for one. " +
-			"A task goes with a state only.",
+		Description: "Live and ended jobs, ordered by id. Those of a user, share or queue that are not leased are listed task by task, the newest task that is not over first; " +
+			"a share has the tasks that are in it now. Such a page may be short or empty and still have a next, since one request looks at a few thousand jobs at the most. " +
+			"Beside a task only a state is allowed.",
 	}, s.listJobs)
 	route(s.doc, huma.Operation{
 		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{id}", Tags: []string{"jobs"}, Summary: "Show a job with its attempts",
@@ -88,7 +88,7 @@ func (s *jobCalls) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispa
 	return page(jobs, in.Limit, func(j dispatcher.JobRow) int64 { return j.ID }), err
 }
 
-// someJobs lists those of a user, a share or a queue. What is misspelt is told, in place of an empty list.
+// someJobs lists the jobs of a user, a share or a queue. For an unknown name it returns an error, not an empty list.
 func (s *jobCalls) someJobs(ctx context.Context, in *jobsInput) (p wire.Page[dispatcher.JobRow], err error) {
 	if in.State == "leased" || in.State == "" && in.Queue != "" {
 		p, err = s.leasedJobs(ctx, in)
@@ -109,7 +109,7 @@ func (s *jobCalls) taskJobs(ctx context.Context, f dispatcher.JobFilter) (wire.P
 	if next > 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
-	if err == nil && len(p.Items) == 0 && next == 0 { // a task without such jobs is another thing than none
+	if err == nil && len(p.Items) == 0 && next == 0 { // tells a task without such jobs from an unknown task
 		_, err = s.tasks.Task(ctx, f.Task)
 	}
 	return p, err
@@ -134,7 +134,7 @@ func (s *jobCalls) killJob(ctx context.Context, in *byID) (wire.Killed, error) {
 // afterID reads the cursor of a list that is ordered by id.
 func (c Cursor) afterID() (int64, error) { return c.cursor(false) }
 
-// cursor is afterID; of a list in two halves that of the second one is negative.
+// cursor reads the cursor. A list in two halves has negative cursors in its second half.
 func (c Cursor) cursor(halves bool) (int64, error) {
 	if c.After == "" {
 		return 0, nil
@@ -142,13 +142,13 @@ func (c Cursor) cursor(halves bool) (int64, error) {
 	id, err := strconv.ParseInt(c.After, 10, 64)
 	if err != nil || id < 0 && !halves || id == math.MinInt64 {
 		var f problem.Faults
-		f.Add("query.after", "expected the next of a page before", c.After)
+		f.Add("query.after", "expected the next of the previous page", c.After)
 		return 0, f.Problem()
 	}
 	return id, nil
 }
 
-// page makes a page; a full one has a next, which may turn out to be empty.
+// page makes a page. A full page has a next, though the page after it may turn out empty.
 func page[T any](items []T, limit int, id func(T) int64) wire.Page[T] {
 	p := wire.Page[T]{Items: edge.List(items)}
 	if n := len(items); n > 0 && n >= limit {

@@ -12,14 +12,14 @@ import (
 	"github.com/divvyhq/divvy/generator/view"
 )
 
-// Bounds of a page of jobs that are chosen by user, share or queue: reads of a task's jobs, and tasks that are read at once.
+// Bounds of a page of jobs chosen by user, share or queue: reads of a task's jobs, and tasks read at once.
 const (
 	mostTaskReads = 20
 	tasksAtOnce   = 50
 )
 
-// chosen is a page of jobs of a user, a share or a queue that is being put together: task by task, the newest one that is not
-// over first. So no index but those of tasks is needed, and a page costs the same whatever there is.
+// chosen builds a page of jobs of a user, a share or a queue, task by task, the newest task that is not over first.
+// It needs no index but those of tasks, and the cost of a page has a bound.
 type chosen struct {
 	s    *jobCalls
 	in   *jobsInput
@@ -27,7 +27,7 @@ type chosen struct {
 	left int // reads of a task's jobs
 }
 
-// leasedJobs are those that pilots have: leases know share, queue and task, whatever became of these since.
+// leasedJobs lists the leased jobs. Leases keep share, queue and task as they were at the grant.
 func (s *jobCalls) leasedJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	after, err := in.afterID()
 	if err != nil {
@@ -65,14 +65,14 @@ func (s *jobCalls) chosenJobs(ctx context.Context, in *jobsInput) (wire.Page[dis
 			return c.page, nil
 		}
 		f.After, from, after = next, next, 0
-		if c.left--; c.left <= 0 { // tasks that are looked through cost something too
+		if c.left--; c.left <= 0 { // looking through a task has a cost, too
 			c.page.Next = fmt.Sprintf("%d.0", next)
 			return c.page, nil
 		}
 	}
 }
 
-// within is the task in which a page goes on that begins below a cursor.
+// within returns the task in which a page goes on that begins at a cursor.
 func within(from int64) int64 {
 	if from < 0 {
 		from = -from
@@ -80,7 +80,8 @@ func within(from int64) int64 {
 	return from - 1
 }
 
-// cursor reads after: below which task the page begins, as the list of the newest tasks has it, and behind which of its jobs.
+// cursor reads after: the task in the list of the newest tasks below which the page begins, and the last job of it
+// that was shown.
 func (c *chosen) cursor() (from, job int64, err error) {
 	if c.in.After == "" {
 		return 0, 0, nil
@@ -92,7 +93,7 @@ func (c *chosen) cursor() (from, job int64, err error) {
 	return from, job, err
 }
 
-// task adds the jobs of one task. It is full when the page is over, which then has a next.
+// task adds the jobs of one task. It returns full if the page is complete and has a next.
 func (c *chosen) task(ctx context.Context, t *view.Task, after int64) (full bool, err error) {
 	if t.EndedAt != nil && (c.in.State == "waiting" || c.in.State == "ready") {
 		return false, nil
@@ -128,7 +129,7 @@ func (c *chosen) task(ctx context.Context, t *view.Task, after int64) (full bool
 	}
 }
 
-// wants says whether a job is one of those that were asked for.
+// wants reports whether a job matches the request.
 func (c *chosen) wants(j *dispatcher.JobRow) bool {
 	return (c.in.Share == "" || j.Share == c.in.Share || strings.HasPrefix(j.Share, c.in.Share+"/")) && (c.in.Queue == "" || j.Queue == c.in.Queue)
 }

@@ -17,30 +17,30 @@ type laterInput struct {
 	At      time.Time `query:"at" required:"true" doc:"When it takes effect, RFC 3339: in the future."`
 	Move    []string  `query:"move,explode" doc:"As for an apply."`
 	Note    string    `query:"note" maxLength:"1000" doc:"Kept with the version."`
-	By      string    `query:"by" maxLength:"200" doc:"Who applies it; kept with the version. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
+	By      string    `query:"by" maxLength:"200" doc:"Who applies it; kept with the version. Ignored where a credential is required: then it is the name of the caller."`
 	File    string    `query:"file" maxLength:"1000" doc:"Name of the file, for the places in problems."`
 	RawBody []byte    `contentType:"text/yaml"`
 }
 
 type laterListInput struct {
-	All bool `query:"all" doc:"Those too that were applied or cancelled, or failed more than 30 days ago."`
+	All bool `query:"all" doc:"Also those that were applied or cancelled, or that failed more than 30 days ago."`
 }
 
 type cancelInput struct {
 	ID int64  `path:"id" minimum:"1" doc:"Number of the later version."`
-	By string `query:"by" maxLength:"200" doc:"Who takes it back; kept with it. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
+	By string `query:"by" maxLength:"200" doc:"Who cancels it; kept with it. Ignored where a credential is required: then it is the name of the caller."`
 }
 
 func (s *siteCalls) laterRoutes() {
 	tags := []string{"site"}
 	route(s.doc, huma.Operation{
 		OperationID: "apply-site-later", Method: http.MethodPost, Path: "/v1/site/later", Tags: tags, Summary: "Store a site file that takes effect later", DefaultStatus: http.StatusCreated,
-		Description: "The body is the file, YAML. A file with problems is refused now (422 bad_site). When its time has come it is applied as it stands; " +
-			"if that is not possible any more it is kept as failed, with the error, and nothing of it is applied.",
+		Description: "The body is the site file, YAML. A file with problems is refused at once (422 bad_site). At its time the file is applied as it is. " +
+			"If that is no longer possible, nothing of it is applied, and it is kept as failed, with the error.",
 	}, s.applyLater)
 	route(s.doc, huma.Operation{
 		OperationID: "list-later", Method: http.MethodGet, Path: "/v1/site/later", Tags: tags, Summary: "List site files that take effect later",
-		Description: "In the order in which they take effect: those that wait, and those that failed of late.",
+		Description: "Those that wait and those that failed recently, by the time at which they take effect.",
 	}, func(ctx context.Context, in *laterListInput) (wire.Page[site.Later], error) {
 		all, err := s.site.Later(ctx, in.All)
 		return wire.Page[site.Later]{Items: edge.List(all)}, err

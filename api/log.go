@@ -21,8 +21,8 @@ func (s *server) logRoutes() {
 		OperationID: "get-log", Method: http.MethodGet, Path: "/v1/log", Tags: []string{"daemon"}, Summary: "Show which lines this daemon logs",
 	}, func(context.Context, *struct{}) (wire.LogLevels, error) { return levelsOf(s.Levels.Get()), nil })
 	route(s.doc, huma.Operation{
-		OperationID: "set-log", Method: http.MethodPut, Path: "/v1/log", Tags: []string{"daemon"}, Summary: "Say which lines this daemon logs",
-		Description: "At once, without a restart, at the daemon that is asked only. A restart forgets it.",
+		OperationID: "set-log", Method: http.MethodPut, Path: "/v1/log", Tags: []string{"daemon"}, Summary: "Set which lines this daemon logs",
+		Description: "Takes effect at once, on this daemon only. A restart forgets it.",
 	}, s.setLog)
 }
 
@@ -50,7 +50,7 @@ func (s *server) setLog(_ context.Context, in *logInput) (wire.LogLevels, error)
 		return wire.LogLevels{}, bad("parts", err.Error())
 	}
 	now := levelsOf(s.Levels.Get())
-	s.log.Warn("log levels changed", "before", was.String(), "after", now.String()) // at warn: it is to be seen at most levels
+	s.log.Warn("log levels changed", "before", was.String(), "after", now.String()) // a warning, so that most levels show it
 	return now, nil
 }
 

@@ -16,52 +16,55 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Dispatcher leases jobs and knows how things stand; *dispatcher.Dispatcher is one.
+// Dispatcher leases jobs and reads their state; *dispatcher.Dispatcher is one.
 type Dispatcher interface {
 	Pull(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
 	PullOrPark(ctx context.Context, req dispatcher.PullRequest, park func() (then func(outcome func() (dispatcher.PullReply, error)))) (
 		reply dispatcher.PullReply, parked bool, err error)
 	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
-	// LeaseQueues are the queues at which leases are, by lease; those that are over have no entry.
+	// LeaseQueues returns the queue of each lease. A lease that is over has no entry.
 	LeaseQueues(ctx context.Context, leases []string) (map[string]string, error)
 	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
-	// Loaded says whether the daemon has read its state: before that, Standing, Queues and the like have nothing.
+	// Loaded returns an error until the daemon has read its state; before that, Standing, Queues and the like are
+	// empty.
 	Loaded(context.Context) error
 	Standing() dispatcher.Standing
-	// Outlook is the Standing with how long shares wait for their targets.
+	// Outlook is Standing with the time until shares reach their targets.
 	Outlook(context.Context) dispatcher.Standing
-	// ShareSeries is how a share stood over some time, from the samples that are kept.
+	// ShareSeries returns the samples of a share over a period.
 	ShareSeries(context.Context, dispatcher.SeriesRequest) (dispatcher.ShareSeries, error)
 	Queues() []dispatcher.QueueStanding
-	// QueuesLately says who holds the cores of queues, or of one, and how they did in the last hour; Lately lists decisions.
+	// QueuesLately returns who holds the cores of all queues, or of one, and the outcomes of the last hour. Lately
+	// lists decisions.
 	QueuesLately(queue string) []dispatcher.QueueLately
 	Lately(dispatcher.DecidedFilter) dispatcher.Lately
 	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
 	// TaskJobs is Jobs of one task; next is the After of the next page, 0 on the last one.
 	TaskJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
-	// LeasedJobs are those that pilots have, of a user, a share or a queue.
+	// LeasedJobs lists the leased jobs of a user, a share or a queue.
 	LeasedJobs(context.Context, dispatcher.JobFilter) (jobs []dispatcher.JobRow, next int64, err error)
 	// JobLog is the end of an attempt's output; attempt 0 = the last one.
 	JobLog(ctx context.Context, id int64, attempt int) (string, error)
-	// ShareStock says how well shares are supplied with ready jobs; TaskQueues, where those of a task may run.
+	// ShareStock returns the ready jobs of shares by queue; TaskQueues, where the jobs of a task may run.
 	ShareStock(share, queue string) []dispatcher.ShareStock
 	TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error)
 	// Explain says why a job waits, or why it got its slot; Why, why a share was served before another.
 	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
 	ExplainTask(ctx context.Context, task int64) (dispatcher.TaskExplanation, error)
 	Why(context.Context, dispatcher.WhyRequest) (dispatcher.Why, error)
-	// Resources lists finite resources, without IDs, or with a name its parts: one a queue or key, with IDs.
+	// Resources lists finite resources without IDs. With a name it lists the parts of that resource, one for each
+	// queue or key, with IDs.
 	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)
-	// Claims lists resource claims by rising id; Claim is one with those that hold it and that wait, ErrNoClaim when there is none.
+	// Claims lists resource claims by rising id. Claim returns one with its holders and waiters, or ErrNoClaim.
 	Claims(context.Context, dispatcher.ClaimFilter) ([]dispatcher.ClaimStanding, error)
 	Claim(ctx context.Context, id int64) (dispatcher.ClaimStanding, error)
 	// CreateClaim makes a claim outside of tasks, DeleteClaim ends it by its name.
 	CreateClaim(context.Context, dispatcher.OutsideClaim) (dispatcher.ClaimStanding, error)
 	DeleteClaim(ctx context.Context, name string, force bool) (dispatcher.ClaimStanding, error)
-	// ReportExternal takes what the server of a resource says: units that there are, and used ones, ours too.
+	// ReportExternal records what a resource's own server counts: all units, and the units in use, divvy's included.
 	ReportExternal(ctx context.Context, name, queue string, total, used int64) error
-	// KillJob cancels a live job, and returns its state then; ErrNoJob when there is none with the id.
+	// KillJob cancels a live job and returns its new state, or ErrNoJob if no job has the id.
 	KillJob(ctx context.Context, id int64) (state string, err error)
 }
 
@@ -79,14 +82,14 @@ type Submissions interface {
 	Submit(context.Context, generator.SubmitRequest) (view.Task, error)
 	AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (next int64, err error)
 	Commit(ctx context.Context, id int64) (view.Task, error)
-	// Clone submits a task like another one; SubmitMany takes many at once.
+	// Clone submits a task like another one; SubmitMany submits many at once.
 	Clone(context.Context, generator.CloneRequest) (view.Task, error)
 	SubmitMany(context.Context, []generator.SubmitRequest) ([]generator.Submitted, error)
 }
 
 // Steering steers tasks; *generator.Verbs is one.
 type Steering interface {
-	// Say says a verb to a task, a retry perhaps with changes; Act says any to many.
+	// Say applies a verb to one task, a retry perhaps with changes; Act applies any verb to many.
 	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Act(context.Context, generator.ActRequest) (generator.Acted, error)
 	// Prioritise gives a task and its jobs another priority.
@@ -97,7 +100,7 @@ type Steering interface {
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 }
 
-// Past tells what other rules would make of past tasks; tags.Past is one.
+// Past computes what other rules would make of past tasks; tags.Past is one.
 type Past interface {
 	Retag(ctx context.Context, st *site.Site, since time.Duration) (tags.Retagging, error)
 }
@@ -108,16 +111,16 @@ type Site interface {
 	Load(context.Context) (*site.Site, error)
 	// History lists versions before the given one (0 = all), newest first.
 	History(ctx context.Context, before int64, limit int) ([]site.Head, error)
-	// File is a version as it was written, also one that this program does not read.
+	// File returns a version as it was written, also one that this program cannot read.
 	File(ctx context.Context, version int64) (site.File, error)
 	// Get and Diff take 0 for the version in force.
 	Get(ctx context.Context, version int64) (*site.Site, error)
 	Diff(ctx context.Context, from, to int64) (site.Changes, error)
 	Rollback(context.Context, site.RollbackRequest) (site.Applied, error)
 	SetQueueState(ctx context.Context, name string, state shares.QueueState) error
-	// SetResourceCapacity sets a capacity beside the file, or goes back to the file's.
+	// SetResourceCapacity overrides the capacity of the file, or restores it.
 	SetResourceCapacity(context.Context, site.SetCapacity) error
-	// Preview reads a file that is not to be applied, with the ids that its shares would keep.
+	// Preview reads a file without applying it, with the ids that its shares would keep.
 	Preview(ctx context.Context, name string, src []byte) (*site.Site, error)
 	// Versions that take effect later.
 	ApplyLater(context.Context, site.LaterRequest) (site.Later, error)
@@ -130,15 +133,15 @@ type Site interface {
 type Access interface {
 	Create(context.Context, access.New) (access.Made, error)
 	List(ctx context.Context, all bool) ([]access.Token, error)
-	// Revoke takes a name, or a text that begins with a prefix.
+	// Revoke accepts a token's name, or a text that begins with the token's prefix.
 	Revoke(ctx context.Context, which, by string) (access.Token, error)
 	// Audit lists changes that callers made, the newest first.
 	Audit(context.Context, access.AuditFilter) ([]access.Audited, error)
-	// AuditAmong is Audit that looks at so many entries at the most.
+	// AuditAmong is Audit that looks at no more than so many entries.
 	AuditAmong(ctx context.Context, f access.AuditFilter, among int) (access.Looked, error)
 }
 
-// The packages below are what the API needs.
+// The packages below implement the interfaces.
 var (
 	_ Dispatcher  = (*dispatcher.Dispatcher)(nil)
 	_ Tasks       = (*view.Reader)(nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// onlyUser is the user to whose tasks the caller is bound; "": to nobody's.
+// onlyUser returns the user to whose tasks the caller is restricted; "": no restriction.
 func onlyUser(ctx context.Context) string {
 	if c := access.CallerIn(ctx); c != nil {
 		return c.OnlyUser()
@@ -25,19 +25,19 @@ func onlyUser(ctx context.Context) string {
 	return ""
 }
 
-// ownTasks bounds submitters to the tasks of their user, for the API and the page alike.
+// ownTasks restricts submitters to the tasks of their user, for the API and for the page.
 type ownTasks struct{ everybodys }
 
-// everybodys are the tasks under another name: a type has no method and field of one name.
+// everybodys is Tasks under another name, since a type cannot have a method and a field of one name.
 type everybodys = Tasks
 
-// ownSubmissions bounds submitters to tasks of their user.
+// ownSubmissions lets submitters submit for their user only.
 type ownSubmissions struct {
 	Submissions
 	tasks ownTasks
 }
 
-// ownSteering bounds submitters to steering the tasks of their user.
+// ownSteering lets submitters steer the tasks of their user only.
 type ownSteering struct {
 	Steering
 	tasks ownTasks
@@ -52,7 +52,7 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 	return err
 }
 
-// Task is that of the generator, if the caller may see it.
+// Task returns a task that the caller may see.
 func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	t, err := o.everybodys.Task(ctx, id)
 	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
@@ -61,7 +61,7 @@ func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	return t, err
 }
 
-// Tasks lists those that the caller may see.
+// Tasks lists the tasks that the caller may see.
 func (o ownTasks) Tasks(ctx context.Context, f view.Filter) ([]view.Task, int64, error) {
 	if user := onlyUser(ctx); user != "" {
 		f.User = user
@@ -69,7 +69,7 @@ func (o ownTasks) Tasks(ctx context.Context, f view.Filter) ([]view.Task, int64,
 	return o.everybodys.Tasks(ctx, f)
 }
 
-// List lists those that the caller may see.
+// List lists the tasks that the caller may see.
 func (o ownTasks) List(ctx context.Context, l view.Listing) (view.Listed, error) {
 	if user := onlyUser(ctx); user != "" {
 		l.User = user
@@ -104,7 +104,8 @@ func (o ownSubmissions) Clone(ctx context.Context, r generator.CloneRequest) (vi
 	return o.Submissions.Clone(ctx, r)
 }
 
-// mine makes a task one of the caller's user. It needs none of others: their names, and what their jobs put out, would be its own.
+// mine turns a request into one of the caller's user. The task may not need tasks of others, since it would see their
+// names and outputs.
 func (o ownSubmissions) mine(ctx context.Context, s *spec.Spec) error {
 	user := onlyUser(ctx)
 	if user == "" {
@@ -112,14 +113,14 @@ func (o ownSubmissions) mine(ctx context.Context, s *spec.Spec) error {
 	}
 	s.User = user
 	for i, n := range s.Needs {
-		if err := o.tasks.may(ctx, n.Task); err != nil && !errors.Is(err, view.ErrNoTask) { // whoever reads the task says that
+		if err := o.tasks.may(ctx, n.Task); err != nil && !errors.Is(err, view.ErrNoTask) { // reading the task reports it
 			return fmt.Errorf("needs[%d].task: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// Act says something to tasks of the caller's user only: those of others are as if there were none.
+// Act applies a verb to tasks of the caller's user only; for the caller, tasks of others do not exist.
 func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator.Acted, error) {
 	c := access.CallerIn(ctx)
 	if c == nil || c.OnlyUser() == "" {
@@ -129,7 +130,7 @@ func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator
 		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", problem.ErrNotYours, c)
 	}
 	for _, id := range r.Selection.Tasks {
-		if err := o.tasks.may(ctx, id); err != nil && !errors.Is(err, view.ErrNoTask) { // the answer says that of the task
+		if err := o.tasks.may(ctx, id); err != nil && !errors.Is(err, view.ErrNoTask) { // the answer reports it for the task
 			return generator.Acted{}, err
 		}
 	}
@@ -139,7 +140,7 @@ func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator
 	return o.Steering.Act(ctx, r)
 }
 
-// own is a verb on one task that the caller may steer.
+// own applies a verb to one task that the caller may steer.
 func own[T any](ctx context.Context, o ownTasks, id int64, verb func() (T, error)) (T, error) {
 	if err := o.may(ctx, id); err != nil {
 		return *new(T), err
@@ -147,7 +148,7 @@ func own[T any](ctx context.Context, o ownTasks, id int64, verb func() (T, error
 	return verb()
 }
 
-// AddInputs and the verbs below are the generator's, for tasks that the caller may steer.
+// AddInputs and the methods below are the generator's, for tasks that the caller may steer.
 func (o ownSubmissions) AddInputs(ctx context.Context, id, offset int64, lines io.Reader) (int64, error) {
 	return own(ctx, o.tasks, id, func() (int64, error) { return o.Submissions.AddInputs(ctx, id, offset, lines) })
 }
@@ -170,7 +171,7 @@ func (o ownSteering) Scale(ctx context.Context, id int64, to spec.Scaling) (grou
 	return own(ctx, o.tasks, id, func() (groups.ScaleChange, error) { return o.Steering.Scale(ctx, id, to) })
 }
 
-// ownJobs bounds submitters to the jobs of their user's tasks.
+// ownJobs restricts submitters to the jobs of their user's tasks.
 type ownJobs struct {
 	Dispatcher
 	tasks Tasks // an ownTasks
@@ -185,7 +186,7 @@ func (o ownJobs) may(ctx context.Context, id int64) error {
 	return err
 }
 
-// Job is that of the dispatcher, if the caller may see it.
+// Job returns a job that the caller may see.
 func (o ownJobs) Job(ctx context.Context, id int64) (dispatcher.JobRow, error) {
 	j, err := o.Dispatcher.Job(ctx, id)
 	if err == nil && onlyUser(ctx) != "" {
@@ -223,7 +224,7 @@ func (o ownJobs) TaskJobs(ctx context.Context, f dispatcher.JobFilter) ([]dispat
 	return o.Dispatcher.TaskJobs(ctx, f)
 }
 
-// LeasedJobs lists those that the caller may see.
+// LeasedJobs lists the leased jobs that the caller may see.
 func (o ownJobs) LeasedJobs(ctx context.Context, f dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
 	if user := onlyUser(ctx); user != "" {
 		f.User = user
@@ -231,7 +232,7 @@ func (o ownJobs) LeasedJobs(ctx context.Context, f dispatcher.JobFilter) ([]disp
 	return o.Dispatcher.LeasedJobs(ctx, f)
 }
 
-// JobLog is the end of an attempt's output, if the caller may see the job.
+// JobLog returns the end of an attempt's output, if the caller may see the job.
 func (o ownJobs) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
 	if err := o.may(ctx, id); err != nil {
 		return "", err
@@ -247,7 +248,7 @@ func (o ownJobs) KillJob(ctx context.Context, id int64) (state string, err error
 	return o.Dispatcher.KillJob(ctx, id)
 }
 
-// mayJob refuses the job of another user's task, before another daemon is asked about it.
+// mayJob refuses the job of another user's task, before the leader is asked about it.
 func mayJob(ctx context.Context, d Dispatcher, id int64) error {
 	if onlyUser(ctx) == "" {
 		return nil
@@ -256,10 +257,10 @@ func mayJob(ctx context.Context, d Dispatcher, id int64) error {
 	return err
 }
 
-// ownSite bounds share owners to the weights below their node, and keeps with what was changed who it was.
+// ownSite restricts share owners to the weights below their node, and records with each change who made it.
 type ownSite struct{ Site }
 
-// whose is under what name a change is kept: the caller's, and what was said only where nobody is asked who he is.
+// whose returns the name to record with a change: the caller's, or the stated one if callers need no credential.
 func whose(ctx context.Context, said string) string {
 	if c := access.CallerIn(ctx); c != nil && c != access.Anybody {
 		return c.Name
@@ -296,24 +297,24 @@ func onlyWeights(c *access.Caller, ch site.Changes) error {
 	return nil
 }
 
-// Rollback keeps who it was.
+// Rollback records the caller.
 func (o ownSite) Rollback(ctx context.Context, r site.RollbackRequest) (site.Applied, error) {
 	r.By = whose(ctx, r.By)
 	return o.Site.Rollback(ctx, r)
 }
 
-// ApplyLater keeps who it was, for the version too.
+// ApplyLater records the caller, for the version too.
 func (o ownSite) ApplyLater(ctx context.Context, r site.LaterRequest) (site.Later, error) {
 	r.By = whose(ctx, r.By)
 	return o.Site.ApplyLater(ctx, r)
 }
 
-// CancelLater keeps who it was.
+// CancelLater records the caller.
 func (o ownSite) CancelLater(ctx context.Context, id int64, by string) (site.Later, error) {
 	return o.Site.CancelLater(ctx, id, whose(ctx, by))
 }
 
-// SetResourceCapacity keeps who it was.
+// SetResourceCapacity records the caller.
 func (o ownSite) SetResourceCapacity(ctx context.Context, c site.SetCapacity) error {
 	c.By = whose(ctx, c.By)
 	return o.Site.SetResourceCapacity(ctx, c)

@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// pageRoutes puts the page for people beside the API.
+// pageRoutes adds the page for people to the routes.
 func (s *server) pageRoutes(root chi.Router) *web.Page {
 	c := web.Config{
 		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Steering: s.Steering, Site: s.Site, Audit: s.Access, Hub: s.Pages,
@@ -36,7 +36,7 @@ func (s *server) pageRoutes(root chi.Router) *web.Page {
 	return page
 }
 
-// fault says what the API would have answered, for a page.
+// fault returns the API's answer to err, for a page.
 func (s *server) fault(w http.ResponseWriter, err error) web.Fault {
 	p := problem.Of(err)
 	s.edge.Sign(w, p, err)
@@ -47,7 +47,7 @@ func (s *server) fault(w http.ResponseWriter, err error) web.Fault {
 	return f
 }
 
-// pageDispatcher asks the daemon that decides where that knows better, as the routes of /v1 do.
+// pageDispatcher asks the leader where it knows more than this daemon, as the routes of /v1 do.
 type pageDispatcher struct {
 	Dispatcher
 	s *server
@@ -57,7 +57,7 @@ func (d pageDispatcher) QueuesNow(ctx context.Context) []dispatcher.QueueStandin
 	return asLead(ctx, d.s.Relay, askQueues, d.Dispatcher.Queues)
 }
 
-// QueuesLately says who holds the cores of queues, and how they did in the last hour.
+// QueuesLately returns who holds the cores of queues, and the outcomes of the last hour.
 func (d pageDispatcher) QueuesLately(ctx context.Context, queue string) []dispatcher.QueueLately {
 	if all, ok := askLead[[]dispatcher.QueueLately](ctx, d.s.Relay, askQueuesLately, queue); ok {
 		return all
@@ -65,7 +65,7 @@ func (d pageDispatcher) QueuesLately(ctx context.Context, queue string) []dispat
 	return d.Dispatcher.QueuesLately(queue)
 }
 
-// DecidedLately lists decisions of late.
+// DecidedLately lists recent decisions.
 func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedFilter) dispatcher.Lately {
 	if l, ok := askLead[dispatcher.Lately](ctx, d.s.Relay, askLately, f); ok {
 		return l
@@ -73,7 +73,7 @@ func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedF
 	return d.Dispatcher.Lately(f)
 }
 
-// TaskQueues says where the jobs of a task may run.
+// TaskQueues returns where the jobs of a task may run.
 func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error) {
 	if onlyUser(ctx) != "" {
 		if _, err := d.s.Tasks.Task(ctx, task); err != nil {

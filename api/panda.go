@@ -9,7 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// pandaRoutes serves PanDA's calls for the callers that the native API lets in.
+// pandaRoutes serves PanDA's calls to the callers that the native API admits.
 func (s *server) pandaRoutes(root chi.Router) {
 	c := s.Panda
 	if c.Dispatcher == nil {
@@ -19,14 +19,13 @@ func (s *server) pandaRoutes(root chi.Router) {
 	panda.Routes(root, c)
 }
 
-// loaded is the dispatcher of PanDA's calls. All that pilots call is load here, as native calls are; what looks up the lease of an update is
-// part of the update.
+// loaded counts PanDA's calls of pilots as load, like native calls. The look-up of the lease is part of an update.
 type loaded struct {
 	panda.Dispatcher
 	*server
 }
 
-// Pull is let in, or refused, as a native one.
+// Pull is admitted or refused like a native pull.
 func (d loaded) Pull(ctx context.Context, req dispatcher.PullRequest) (dispatcher.PullReply, error) {
 	if err := d.load.Pull(); err != nil {
 		return dispatcher.PullReply{}, err
@@ -35,13 +34,13 @@ func (d loaded) Pull(ctx context.Context, req dispatcher.PullRequest) (dispatche
 	return d.Dispatcher.Pull(ctx, req)
 }
 
-// Finish is load, as are the four below.
+// Finish counts as load, like the four methods below.
 func (d loaded) Finish(ctx context.Context, req dispatcher.FinishRequest) (dispatcher.FinishReply, error) {
 	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.Finish(ctx, req)
 }
 
-// Renew keeps leases.
+// Renew renews leases.
 func (d loaded) Renew(ctx context.Context, req dispatcher.RenewRequest) (dispatcher.RenewReply, error) {
 	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.Renew(ctx, req)
@@ -53,13 +52,13 @@ func (d loaded) Holdings(ctx context.Context, of []dispatcher.HeldJob) ([]dispat
 	return d.Dispatcher.Holdings(ctx, of)
 }
 
-// Late notes the end of an attempt that had ended otherwise by then.
+// Late records the end of an attempt that had ended otherwise before.
 func (d loaded) Late(ctx context.Context, job dispatcher.HeldJob, said dispatcher.Result) (noted bool, err error) {
 	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.Late(ctx, job, said)
 }
 
-// KeepLog keeps what a payload wrote.
+// KeepLog stores what a payload wrote.
 func (d loaded) KeepLog(ctx context.Context, key, log string) error {
 	defer d.load.End(d.load.Begin())
 	return d.Dispatcher.KeepLog(ctx, key, log)

@@ -55,7 +55,7 @@ func (s *names) queueIn(queues []dispatcher.QueueStanding, name string) (dispatc
 	return dispatcher.QueueStanding{}, s.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, name))
 }
 
-// setQueue answers the new state even while this daemon's own view is a moment behind.
+// setQueue answers with the new state, though this daemon's own state may lag by a moment.
 func (s *shareCalls) setQueue(ctx context.Context, name string, state shares.QueueState) (dispatcher.QueueStanding, error) {
 	if err := s.site.SetQueueState(ctx, name, state); err != nil {
 		return dispatcher.QueueStanding{}, s.names.withQueues(err)

@@ -12,21 +12,22 @@ import (
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
-// Relay ties the daemons of a site together, see package link. Pilots are served by any daemon; of pulls and decisions of late only the one that
-// decides knows, so questions of people that rest on them go there.
+// Relay connects the daemons of a site, see package link. Any daemon serves pilots. Only the leader knows about pulls
+// and recent decisions, so questions about these go there.
 type Relay struct {
-	// Serve takes connections of other daemons, and has questions answer theirs.
+	// Serve accepts connections of other daemons; questions go to its argument.
 	Serve func(questions relay.Handler) http.Handler
-	// Ask puts a question to the daemon that decides. An error: that is this one, or it cannot be asked.
+	// Ask sends a question to the leader. It returns an error if this daemon leads or the leader cannot be asked.
 	Ask func(ctx context.Context, path string, body []byte) (relay.Reply, error)
-	// Leader is the URL of the daemon that decides; empty: that is this one, or it is not known. Every answer to a pilot asks it.
+	// Leader returns the URL of the leader; empty: this daemon leads, or the leader is not known. Every answer to a
+	// pilot calls it.
 	Leader func() string
 }
 
-// headerLeader tells a pilot which daemon decides: asked there, its calls need no second hop.
+// headerLeader tells a pilot the URL of the leader, where its calls need no second hop.
 const headerLeader = "Divvy-Leader"
 
-// tellLeader adds the header where another daemon decides.
+// tellLeader adds the header if another daemon leads.
 func (of *Relay) tellLeader(next http.Handler) http.Handler {
 	if of == nil || of.Leader == nil {
 		return next
@@ -49,7 +50,7 @@ const (
 	askExplainTask  = "explain_task"
 )
 
-// asLead is what the daemon that decides knows; when it cannot be asked, what this one knows.
+// asLead returns the leader's answer; if the leader cannot be asked, this daemon's own.
 func asLead[T any](ctx context.Context, of *Relay, path string, own func() T) T {
 	if there, ok := askLead[T](ctx, of, path, nil); ok {
 		return there
@@ -57,7 +58,7 @@ func asLead[T any](ctx context.Context, of *Relay, path string, own func() T) T 
 	return own()
 }
 
-// askLead puts a question to the daemon that decides; false when that is this one, or it has no answer.
+// askLead sends a question to the leader; false if this daemon leads, or there is no answer.
 func askLead[T any](ctx context.Context, of *Relay, path string, question any) (there T, ok bool) {
 	if of == nil {
 		return there, false
@@ -71,7 +72,7 @@ func askLead[T any](ctx context.Context, of *Relay, path string, question any) (
 	return there, ok
 }
 
-// question answers one of another daemon, by what this one knows.
+// question answers a question of another daemon from this daemon's state.
 func (s *server) question(ctx context.Context, path string, body []byte) (r relay.Reply) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -109,7 +110,7 @@ func asked[Q, A any](ctx context.Context, body []byte, ask func(context.Context,
 	return answered(ask(ctx, q))
 }
 
-// answered is an answer. Of an error the status is enough: whoever asked finds it itself.
+// answered encodes an answer. Of an error it keeps the status only: the asking daemon answers the request itself.
 func answered(a any, err error) relay.Reply {
 	if err != nil {
 		return relay.Reply{Status: problem.Of(err).Status}

@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// Reports answers the reports that have a name.
+// Reports computes reports by name.
 type Reports interface {
 	Run(ctx context.Context, name, by string, since time.Time) (report.Table, error)
 }

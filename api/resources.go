@@ -28,7 +28,7 @@ type partInput struct {
 type capacityInput struct {
 	Name  string `path:"name" doc:"Name of the resource; of a keyed family with or without a key."`
 	Queue string `query:"queue" doc:"Of a resource per queue: one queue; absent = all."`
-	By    string `query:"by" maxLength:"200" doc:"Who sets it; kept with it. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
+	By    string `query:"by" maxLength:"200" doc:"Who sets it; kept with it. Ignored where a credential is required: then it is the name of the caller."`
 	Body  wire.CapacityRequest
 }
 
@@ -38,7 +38,7 @@ type externalInput struct {
 	Body  wire.ExternalRequest
 }
 
-// resourceCalls are the routes of resources and of claims to them.
+// resourceCalls serves resources and claims.
 type resourceCalls struct {
 	doc        *document
 	names      *names
@@ -100,7 +100,7 @@ func (s *resourceCalls) setCapacity(ctx context.Context, c site.SetCapacity) (wi
 	}
 	name, key := shares.CutResource(c.Resource)
 	i := slices.IndexFunc(st.Resources, func(r shares.Resource) bool { return r.Name == name })
-	if i < 0 { // it went this moment
+	if i < 0 { // it was removed just now
 		return wire.ResourceCapacity{}, s.names.withResources(ctx, fmt.Errorf("%w: %q", site.ErrUnknownResource, name))
 	}
 	r := st.Resources[i]

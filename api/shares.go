@@ -19,7 +19,7 @@ import (
 // quotedName is how a detail names what there is not.
 var quotedName = regexp.MustCompile(`"([^"]+)"`)
 
-// shareCalls are the routes of shares and queues as they stand.
+// shareCalls serves the state of shares and queues.
 type shareCalls struct {
 	doc        *document
 	names      *names
@@ -29,7 +29,7 @@ type shareCalls struct {
 	relay      *Relay
 }
 
-// names tell what there is when somebody names what there is not.
+// names adds the known names to an error about an unknown one.
 type names struct {
 	dispatcher Dispatcher
 	site       Site
@@ -55,7 +55,7 @@ func (s *names) withQueues(err error) error {
 	if p.Code != "unknown_queue" {
 		return err
 	}
-	p.Detail, _, _ = strings.Cut(p.Detail, ": the site has") // said in the hint
+	p.Detail, _, _ = strings.Cut(p.Detail, ": the site has") // the hint says it
 	const most = 20
 	var names []string
 	for _, q := range s.dispatcher.Queues() {
@@ -78,8 +78,8 @@ func (s *names) withQueues(err error) error {
 	return p
 }
 
-// knownShare is an error, with the path that may have been meant, when the tree in force has no share of this path. An
-// empty one stands for all.
+// knownShare returns an error, with the path that may have been meant, if the tree in force has no such share. An
+// empty path stands for all shares.
 func (s *names) knownShare(path string) error {
 	if path == "" {
 		return nil

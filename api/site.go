@@ -25,7 +25,7 @@ type applyInput struct {
 	DryRun  bool     `query:"dry_run" doc:"Check and show the difference; apply nothing."`
 	Move    []string `query:"move,explode" doc:"old=new: live work of the share old goes to the share new. May be repeated."`
 	Note    string   `query:"note" maxLength:"1000" doc:"Kept with the version."`
-	By      string   `query:"by" maxLength:"200" doc:"Who applies it; kept with the version. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
+	By      string   `query:"by" maxLength:"200" doc:"Who applies it; kept with the version. Ignored where a credential is required: then it is the name of the caller."`
 	File    string   `query:"file" maxLength:"1000" doc:"Name of the file, for the places in problems."`
 	RawBody []byte   `contentType:"text/yaml"`
 }
@@ -35,7 +35,7 @@ type rollbackInput struct {
 	DryRun  bool     `query:"dry_run" doc:"Check and show the difference; apply nothing."`
 	Move    []string `query:"move,explode" doc:"As for an apply."`
 	Note    string   `query:"note" maxLength:"1000" doc:"Kept with the version; default says what it is."`
-	By      string   `query:"by" maxLength:"200" doc:"Who rolls back; kept with the version. Heeded only where no token is asked for: else it is the name of the token, or of the certificate."`
+	By      string   `query:"by" maxLength:"200" doc:"Who rolls back; kept with the version. Ignored where a credential is required: then it is the name of the caller."`
 }
 
 type diffInput struct {
@@ -47,7 +47,7 @@ type versionInput struct {
 	Version int64 `path:"version" minimum:"1"`
 }
 
-// siteCalls are the routes of the site file: its versions, those to come, and what one would do.
+// siteCalls serves the site file: its versions, later versions, and previews.
 type siteCalls struct {
 	doc  *document
 	past Past
@@ -125,7 +125,7 @@ func (s *siteCalls) applySite(ctx context.Context, in *applyInput) (site.Applied
 	}))
 }
 
-// readMoves takes old=new.
+// readMoves reads moves of the form old=new.
 func readMoves(pairs []string) (map[string]string, error) {
 	moves := map[string]string{}
 	var f problem.Faults
@@ -150,7 +150,7 @@ func siteVersion(v *site.Site, err error) (SiteVersion, error) {
 	return SiteVersion{Head: v.Head(), Source: v.Source}, nil
 }
 
-// by is who says to change something; whose makes it the caller's name where there is one.
+// by names who makes a change; whose replaces it by the caller's name if there is one.
 func by(who string) string {
 	if who == "" {
 		return "api"

@@ -49,8 +49,8 @@ func (s *server) status(ctx context.Context, _ *struct{}) (wire.Status, error) {
 	return st, nil
 }
 
-// liveJobs sums the leaves. A ready job belongs to the set of queues that can run it, so that it is shown in
-// the pool of each of them; it is counted where it is shown most.
+// liveJobs sums the leaves. A ready job is shown in the pool of every queue that can run it; it is counted once, in
+// the pool that shows most.
 func liveJobs(st dispatcher.Standing) (ready, held int64) {
 	most := map[shares.ShareID]int64{}
 	for _, p := range st.Pools {

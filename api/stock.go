@@ -41,7 +41,7 @@ func (s *shareCalls) stockRoutes() {
 	})
 }
 
-// stock is how well shares are supplied.
+// stock returns how many ready jobs shares have for their queues.
 func (s *shareCalls) stock(in *stockInput) ([]dispatcher.ShareStock, error) {
 	known := func(q dispatcher.QueueStanding) bool { return q.Name == in.Queue }
 	if in.Queue != "" && !slices.ContainsFunc(s.dispatcher.Queues(), known) {

@@ -47,7 +47,7 @@ type tasksInput struct {
 	Order string   `query:"order" enum:"id,newest" default:"id" doc:"id: by rising id. newest: those that are not over first, then the others, each the newest first."`
 }
 
-// taskCalls are the routes of tasks and of their tags.
+// taskCalls serves tasks and their tags.
 type taskCalls struct {
 	doc         *document
 	names       *names
@@ -121,7 +121,7 @@ func (s *taskCalls) listTasks(ctx context.Context, in *tasksInput) (wire.Page[vi
 	if next != 0 {
 		p.Next = strconv.FormatInt(next, 10)
 	}
-	if err == nil && len(p.Items) == 0 && next == 0 { // not before: tasks that are over may have a share that is no more
+	if err == nil && len(p.Items) == 0 && next == 0 { // not before: an ended task may have a share that no longer exists
 		err = s.names.knownShare(in.Share)
 	}
 	return p, err

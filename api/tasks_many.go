@@ -52,7 +52,7 @@ type ManySubmitted struct {
 	Tasks []OneSubmitted `json:"tasks"`
 }
 
-// OneSubmitted is a task that is there, or the problem that it has.
+// OneSubmitted is a submitted task, or the problem with it.
 type OneSubmitted struct {
 	Task    *view.Task    `json:"task,omitempty"`
 	Problem *wire.Problem `json:"problem,omitempty"`

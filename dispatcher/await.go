@@ -12,7 +12,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// ErrRefused says that what was asked for contradicts what is so by now. Nothing was changed.
+// ErrRefused says that a request contradicts the present state. Nothing was changed.
 var ErrRefused = errors.New("refused")
 
 // say runs a transaction that writes for the log, and returns when its rows are in the log and the machine of this daemon has them.
@@ -32,7 +32,7 @@ func (v *Verbs) say(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return v.await(ctx, rows)
 }
 
-// How long the caller of a verb waits for the leader, and after how long whoever waits looks again: at first, and at last.
+// How long the caller of a verb waits for the leader; and the shortest and the longest pause between looks.
 const (
 	awaitMost  = 20 * time.Second
 	awaitFirst = 2 * time.Millisecond
@@ -58,8 +58,8 @@ func (v *Verbs) await(ctx context.Context, rows []int64) error {
 	})
 }
 
-// Follow returns when the machine of this daemon has all that was committed before the call: the log, and rows of the outbox, whoever wrote
-// them. Rows that are refused are not waited for. ErrUnavailable: nobody leads for long.
+// Follow returns when this daemon's machine has all that was committed before the call: the log, and all rows of the
+// outbox. It does not wait for refused rows. ErrUnavailable: no daemon leads for long.
 func (v *Verbs) Follow(ctx context.Context) error {
 	var last int64
 	if err := v.d.cfg.Pool.QueryRow(ctx, query["newest_row"]).Scan(&last); err != nil {

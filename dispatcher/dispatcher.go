@@ -38,10 +38,10 @@ type Config struct {
 	Outbox     Outbox
 	End        func(l machine.Lease, said entry.Ended) entry.Ended              // see lease.Config; nil: by the rules of the site
 	Alone      func() bool                                                      // see lease.Config; nil: it never knows
-	Led        func()                                                           // this daemon begins to lead; nil: nobody wants to know
-	News       func()                                                           // the log says something, or the tables have been made of it; quick; nil: nobody wants to know
-	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: by the tables of intake
-	RenewEvery time.Duration                                                    // what pilots are told; 0: a minute
+	Led        func()                                                           // called when this daemon begins to lead; may be nil
+	News       func()                                                           // called after a batch, and after a fold; must be quick; may be nil
+	Render     func(ctx context.Context, leases []machine.Lease) ([]Run, error) // what pilots start, one for each lease; nil: from the tables of intake
+	RenewEvery time.Duration                                                    // how often pilots renew; 0: a minute
 	Send       func(to int64, m lease.Message)                                  // carries a message to another daemon, or loses it; nil: there is none
 
 	Metrics      prometheus.Registerer // nil: not exported
@@ -51,7 +51,7 @@ type Config struct {
 	Behind       Behind
 }
 
-// Outbox reads what others wrote for the log. Appends delete its rows, or mark them.
+// Outbox reads the rows that others wrote for the log. Appends delete its rows, or mark them.
 type Outbox interface {
 	// Pending returns the oldest rows that are not marked, at most most, by their ids.
 	Pending(ctx context.Context, most int) ([]ledger.Row, error)
@@ -156,13 +156,13 @@ func (d *Dispatcher) Reach(daemons []int64) {
 // Known is the version of the site in force here, if it has that number.
 func (d *Dispatcher) Known(number int64) *shares.Version { return d.site.version(number) }
 
-// Leads says whether this daemon leads, as far as it knows.
+// Leads reports whether this daemon leads, as far as it knows.
 func (d *Dispatcher) Leads() bool { return d.eye.leads() }
 
 // Leader is the daemon that leads, as far as this one knows; 0: none is known.
 func (d *Dispatcher) Leader() int64 { return d.eye.leader() }
 
-// Written says that somebody committed a row of the outbox: the leader looks at once.
+// Written says that a row of the outbox was committed; the leader looks at once.
 func (d *Dispatcher) Written() { d.loop.Tell(lease.Written{}) }
 
 // Drain makes the daemon lead no more, and take no more pulls.
@@ -171,7 +171,8 @@ func (d *Dispatcher) Drain() {
 	d.loop.Tell(lease.Drain{})
 }
 
-// View has look see the machine as it stands. The loop waits for it, so look copies and leaves. ErrUnavailable while the daemon reads its state.
+// View calls look with the machine. The loop waits for look, so look should only copy. ErrUnavailable while the
+// daemon reads its state.
 func (d *Dispatcher) View(ctx context.Context, look func(machine.View)) error {
 	return d.eye.view(ctx, look)
 }
@@ -194,7 +195,7 @@ func (d *Dispatcher) Return(ctx context.Context, leases []fold.Fence) (n int, er
 	return n, err
 }
 
-// Offered is what pilots offered lately and got no jobs for, by pool, as the last tick has it.
+// Offered returns what pilots offered recently without getting jobs, by pool, as of the last tick.
 func (d *Dispatcher) Offered() map[string]shares.Units {
 	all := map[string]shares.Units{}
 	if offers := d.offered.Load(); offers != nil {
@@ -205,7 +206,7 @@ func (d *Dispatcher) Offered() map[string]shares.Units {
 	return all
 }
 
-// told takes what the loop has applied.
+// told receives the entries that the loop has applied.
 func (d *Dispatcher) told(e entry.Entry) {
 	switch e := e.(type) {
 	case entry.Adopted:

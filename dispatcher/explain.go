@@ -16,7 +16,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// facts are what tables have of a job that is explained.
+// facts is what the tables hold about a job to explain.
 type facts struct {
 	explain.Subject
 	Priority int
@@ -26,8 +26,8 @@ type facts struct {
 	Held     []int64 // claims
 }
 
-// Explain says why a job waits, or why it was given its slot; lookup.ErrNoJob when no job has the id. It costs a handful of short reads, and
-// for one that had a slot the log is read again from the checkpoint before.
+// Explain returns why a job waits, or why it got its slot; lookup.ErrNoJob if no job has the id. It takes a few short
+// reads. For a job that had a slot it also reads the log again from the checkpoint before.
 func (r *Reads) Explain(ctx context.Context, job int64) (e explain.Explanation, err error) {
 	s, err := r.subject(ctx, job)
 	if err == nil {
@@ -36,7 +36,7 @@ func (r *Reads) Explain(ctx context.Context, job int64) (e explain.Explanation, 
 	return e, pg.Named("explain", err)
 }
 
-// around is see with all that an explanation goes by beside the machine.
+// around is see, with what an explanation needs beside the machine.
 func (r *Reads) around(ctx context.Context, look func(explain.Moment)) (err error) {
 	m := explain.Moment{Holes: r.black(ctx)}
 	if m.Ends, err = rules.EndRates(ctx, r.d.cfg.Pool); err != nil {
@@ -75,10 +75,10 @@ func (r *Reads) subject(ctx context.Context, job int64) (*explain.Subject, error
 	return s, err
 }
 
-// place is that of a job that was made a moment ago.
+// place returns the order key of a job that was made a moment ago.
 func (r *Reads) place(ctx context.Context, f *facts) int64 {
 	place := -int64(f.Priority)
-	_ = r.see(ctx, explain.Moment{}, func(m explain.Moment) { // without an answer: as without aging
+	_ = r.see(ctx, explain.Moment{}, func(m explain.Moment) { // if it fails: as without aging
 		if node, ok := m.View.Site.Tree.ByID(f.Share); ok {
 			place = m.View.Site.Tree.Nodes[node].Plan.Aging.Place(f.Priority, f.MadeAt)
 		}
@@ -86,10 +86,10 @@ func (r *Reads) place(ctx context.Context, f *facts) int64 {
 	return place
 }
 
-// replayWithin bounds how long an explanation reads the log again.
+// replayWithin bounds the time in which an explanation reads the log again.
 const replayWithin = 5 * time.Second
 
-// given is how the running or last attempt of a job came to its slot; nil: it never had one.
+// given returns the decision that gave the running or last attempt of a job its slot; nil: it never had a slot.
 func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision, error) {
 	n := len(j.Attempts)
 	if n == 0 {
@@ -116,17 +116,18 @@ func (r *Reads) given(ctx context.Context, j *lookup.JobRow) (*explain.Decision,
 		out.Record, out.Levels = nil, nil
 		out.Note = "not recorded: the log of that time could not be read again"
 	case out.Record == nil:
-		out.Note = "not recorded: the log does not say what its pilot asked for, or not any more what came before"
+		out.Note = "not recorded: the log lacks the request of the pilot, or no longer has what came before it"
 	}
 	out.Recorded = out.Record != nil
 	return out, nil
 }
 
-// whyWithin bounds how long Why reads the log again.
+// whyWithin bounds the time in which Why reads the log again.
 const whyWithin = 20 * time.Second
 
-// Why says why share A was served before share B, or the other way round: a *job.FieldError when one of them is no share or one is above the
-// other. The decisions are those that the log still has; where it could not be read to the end in time, the oldest of them.
+// Why explains why share A was served before share B, or the other way round. It returns a *job.FieldError if one of
+// them is no share, or is above the other. It covers the decisions that the log still has, or the oldest of them if
+// time runs out.
 func (r *Reads) Why(ctx context.Context, q explain.WhyRequest) (out explain.Why, err error) {
 	if q, err = q.Check(); err != nil {
 		return out, err
@@ -145,7 +146,7 @@ func (r *Reads) Why(ctx context.Context, q explain.WhyRequest) (out explain.Why,
 	return out, wrong
 }
 
-// fared is what the last decisions say of both shares.
+// fared counts how both shares did in the last decisions.
 func (r *Reads) fared(ctx context.Context, q explain.WhyRequest) (explain.Fared, error) {
 	within, cancel := context.WithTimeout(ctx, whyWithin)
 	defer cancel()

@@ -14,9 +14,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// ReportExternal notes what the server of a resource says: how many units there are, and how many of them are used, ours too as it sees them.
-// queue is empty but for a resource of which every queue has units of its own. Jobs are given by it from now on, until it is older than
-// external_expires. Errors: ErrUnknownResource, ErrUnknownQueue, *job.FieldError.
+// ReportExternal records what a resource's own server counts: all units, and the units in use, divvy's included.
 func (v *Verbs) ReportExternal(ctx context.Context, name, queue string, total, used int64) error {
 	for field, n := range map[string]int64{"total": total, "used": used} {
 		if n < 0 || n > shares.MaxResourceUnits {

@@ -16,7 +16,7 @@ import (
 type eye struct {
 	loop *lease.Loop
 
-	news          atomic.Int64 // the newest batch that says more than what time it is
+	news          atomic.Int64 // the newest batch with more than a Tick
 	told          func()       // of news, and that the tables have it
 	made, granted atomic.Int64 // jobs, since this daemon began
 }
@@ -37,12 +37,12 @@ func (e *eye) machine(ctx context.Context, look func(*machine.Machine)) error {
 	return err
 }
 
-// view has a function look at the machine as it stands.
+// view calls a function with the machine.
 func (e *eye) view(ctx context.Context, look func(machine.View)) error {
 	return e.machine(ctx, func(m *machine.Machine) { look(m.View()) })
 }
 
-// seeWithin bounds a look of who has no context.
+// seeWithin bounds a look without a context.
 const seeWithin = 5 * time.Second
 
 // watch has a function look at the node. A daemon that stops does not let it.
@@ -52,7 +52,7 @@ func (e *eye) watch(look func(*lease.Node)) {
 	_ = e.loop.Watch(ctx, look)
 }
 
-// leads says whether this daemon leads, as far as it knows.
+// leads reports whether this daemon leads, as far as it knows.
 func (e *eye) leads() (is bool) {
 	e.watch(func(n *lease.Node) { is = n.Leads() })
 	return is

@@ -14,7 +14,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// outcomes are what pilots report.
+// outcomes are the outcomes that pilots may report.
 var outcomes = map[Outcome]entry.Outcome{Finished: entry.Finished, Failed: entry.Failed, Cancelled: entry.Cancelled}
 
 // Finish records how attempts ended. It is idempotent: the same result again is Recorded again. The result of an attempt that ended
@@ -98,7 +98,7 @@ func (d *Dispatcher) finish(ctx context.Context, all []lease.End) ([]lease.Recor
 	return a.Verdicts, err
 }
 
-// lateField is where a report keeps what was said of its attempt when that was over.
+// lateField is where a report keeps what came after the end of its attempt.
 const lateField = "late"
 
 // Late notes how an attempt ended that had ended otherwise by then, as its pilot says it: a lease that ran out, for instance, and then the

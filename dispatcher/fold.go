@@ -38,11 +38,11 @@ const (
 // foldEvery is how often a step is due where none has to be put off.
 const foldEvery = time.Second
 
-// A daemon that follows leaves the tables to the leader while they are not so far behind. While nothing but time passes nobody hurries either.
+// A follower leaves the tables to the leader unless they are far behind. While nothing but time passes there is no hurry either.
 const (
 	foldBehind = 5 * time.Second
 	foldAlone  = 30 * time.Second // of ticks
-	foldIdle   = 5 * time.Second  // and until somebody looks
+	foldIdle   = 5 * time.Second  // and for the next look
 )
 
 // fold follows the log up to where it is now.

@@ -21,7 +21,7 @@ type lately struct {
 	mu     sync.Mutex
 	began  time.Time // to hear of pulls
 	queues map[shares.QueueID]*visits
-	kinds  map[explain.Kind]*parts // jobs that were granted, whoever decided
+	kinds  map[explain.Kind]*parts // granted jobs, whichever daemon decided
 	recent replay.Recent           // decisions of this daemon
 	wanted time.Time               // when it last wanted to know who came second
 	missed int                     // decisions since, of which it did not

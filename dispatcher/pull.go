@@ -166,13 +166,13 @@ func (d *Dispatcher) addClaims(ctx context.Context, runs []Run, seq int64) error
 	})
 }
 
-// giveBack returns leases of which nobody is told.
+// giveBack returns leases whose answer was not delivered.
 func (d *Dispatcher) giveBack(leases []machine.Lease) {
 	ends := make([]lease.End, len(leases))
 	for i, l := range leases {
 		ends[i] = lease.End{Key: lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}, Outcome: entry.Returned}
 	}
-	d.loop.Tell(lease.Ask{Finish: ends}) // call 0: nobody waits for the answer
+	d.loop.Tell(lease.Ask{Finish: ends}) // call 0: no caller waits for the answer
 }
 
 func (d *Dispatcher) ask(ctx context.Context, a lease.Ask) (lease.Answer, error) {

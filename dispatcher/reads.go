@@ -49,7 +49,7 @@ func (r *Reads) Job(ctx context.Context, id int64) (JobRow, error) {
 	}
 	var l machine.Lease
 	runs := false
-	if err := r.d.View(ctx, func(v machine.View) { l, runs = v.Lease(id) }); err != nil { // then nobody knows better
+	if err := r.d.View(ctx, func(v machine.View) { l, runs = v.Lease(id) }); err != nil { // then only the tables know
 		return j, nil
 	}
 	if runs && j.State == "leased" && int(l.Attempt) == len(j.Attempts) {

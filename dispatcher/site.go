@@ -12,7 +12,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// site is the version in force, as the loop last saw it, for everybody.
+// site is the version in force, as the loop last saw it.
 type site struct{ now atomic.Pointer[index] }
 
 // index finds what a version has. It never changes.

@@ -26,7 +26,7 @@ var killed = intake.Killing{Reason: "killed", GraceS: 10}
 // mostKilled is how many jobs are killed in one transaction.
 const mostKilled = 1000
 
-// KillJob ends a job that nobody wants any more, and returns its state: one that has a lease keeps that until its pilot has ended it.
+// KillJob cancels a job and returns its state: a leased job keeps its lease until its pilot has ended it.
 // lookup.ErrNoJob when no live job has that id.
 func (v *Verbs) KillJob(ctx context.Context, id int64) (state string, err error) {
 	live, err := v.KillJobs(ctx, []int64{id})
@@ -52,7 +52,7 @@ func (v *Verbs) KillJob(ctx context.Context, id int64) (state string, err error)
 	return j.State, err
 }
 
-// KillJobs ends jobs that nobody wants any more, as KillJob does one, a thousand in a transaction. It returns those that were live, rising;
+// KillJobs cancels jobs, as KillJob does one, a thousand in a transaction. It returns those that were live, rising;
 // where it fails, those before that are killed. One that ends at the same moment counts as live.
 func (v *Verbs) KillJobs(ctx context.Context, ids []int64) (all []int64, err error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
@@ -118,7 +118,7 @@ func (v *Verbs) gone(ctx context.Context, jobs map[int64]lookup.Stood) (gone map
 	return gone, err
 }
 
-// TargetSlots is how many cores may be held at a queue, as whoever feeds it with pilots says it; see package intake.
+// TargetSlots is how many cores may be held at a queue, as the operator of its pilots sets it; see package intake.
 type TargetSlots = intake.TargetSlots
 
 // SetTargetSlots puts a limit in force at all daemons, or takes it back. Nothing is killed: while more is held, nothing is granted under it.

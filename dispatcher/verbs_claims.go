@@ -66,7 +66,7 @@ func (v *Verbs) CreateClaim(ctx context.Context, c OutsideClaim) (explain.ClaimS
 	return v.d.Book.Claim(ctx, id)
 }
 
-// awaitClaim waits for the row that made a claim, whoever wrote it.
+// awaitClaim waits for the row that made a claim, its own or another's.
 func (v *Verbs) awaitClaim(ctx context.Context, id int64) error {
 	var row *int64
 	err := v.d.cfg.Pool.QueryRow(ctx, query["claim_said"], pg.Args{"id": id}).Scan(&row)

@@ -60,7 +60,7 @@ func (l *lately) cores(p *machine.Pull) int64 {
 func (l *lately) Came(p *machine.Pull) {
 	cores, last := l.cores(p), visit{at: time.Now(), Pilot: explain.Pilot{Node: p.Node, Devices: p.Devices}}
 	if !p.Only.None() {
-		only := p.Only // a copy: whoever keeps p.Only keeps the pull
+		only := p.Only // a copy: a pointer to p.Only would keep the pull in memory
 		last.Only = &only
 	}
 	l.mu.Lock()

@@ -92,7 +92,7 @@ func newLoans(p *Pool) *loans {
 		plan := &p.tree.Nodes[p.nodeOf[seat]].Plan
 		l.lend[seat], l.borrow[seat] = plan.Lend.In(p.name), plan.Borrow.In(p.name)
 	}
-	l.borrow[0] = 0 // nobody is there to borrow from
+	l.borrow[0] = 0 // the root has no one to borrow from
 	return l
 }
 

@@ -15,7 +15,7 @@ type Contest struct {
 	RunnerUpDeficit float64
 }
 
-// Contest takes the walk of Choose and names the runner-up as well; false if nobody contends. It costs about as
+// Contest takes the walk of Choose and names the runner-up as well; false if no leaf contends. It costs about as
 // much as two choices, allocates nothing and changes nothing.
 func (c *Contenders) Contest(p *Pool, r Units) (won Contest, ok bool) {
 	if c.nLeaf == 0 {
@@ -27,7 +27,7 @@ func (c *Contenders) Contest(p *Pool, r Units) (won Contest, ok bool) {
 		f := &p.families[p.kids[seat]]
 		p.fill(f, p.got[seat])
 		seat = c.neediest(p, f, -1)
-		// The deepest level with somebody else is where the walks part.
+		// The deepest level with another contender is where the walks part.
 		if other := c.neediest(p, f, seat); other >= 0 {
 			ahead, second = seat, other
 		}

@@ -21,7 +21,7 @@ type floors struct {
 	some  []bool  // in or below the seat there is a min
 }
 
-// newFloors is nil if nobody in the pool has a min. It needs the owned units of the solver.
+// newFloors is nil if no share in the pool has a min. It needs the owned units of the solver.
 func newFloors(p *Pool) *floors {
 	n := len(p.nodeOf)
 	f := &floors{pool: p, least: make([]Units, n), asks: make([]Units, n), below: make([]Units, n), extra: make([]Units, n),

@@ -7,7 +7,7 @@ const IO = "io"
 // NoBound is the capacity of a resource at queues where it is not bounded: more than all jobs together can hold.
 const NoBound = 1 << 50
 
-// Everybody is the one ID of a resource that is not split over IDs: its units go to whom shares and priority say.
+// Everybody is the only ID of a resource that is not split over IDs: shares and priority decide on its units.
 const Everybody = "everybody"
 
 // ioOf is the resource IO of a site with these queues.

@@ -21,7 +21,7 @@ type limits struct {
 	use  []float64 // step 1: what its own units serve, through lending inside too
 	give []float64 // owned units that it hands on to its siblings, idle and within lend
 	asks []float64 // of the pool: what min is short of use, see floors
-	kept []float64 // owned units that are idle and may not leave, though nobody inside can use them
+	kept []float64 // owned units that are idle and may not leave, though no share inside can use them
 
 	quota []float64 // owned + part
 	part  []float64 // of the pool
@@ -37,7 +37,7 @@ type limits struct {
 // sums are figures of the children of a seat.
 type sums struct{ use, want, borrow, give, asks float64 }
 
-// newLimits is nil if nobody in the pool has a limit.
+// newLimits is nil if no share in the pool has a limit.
 func newLimits(p *Pool) *limits {
 	l := limitsOf(p)
 	for seat := range l.lend {

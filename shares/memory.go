@@ -25,7 +25,7 @@ type memory struct {
 	off   bool      // targets without shifts are being made
 }
 
-// newMemory is nil if nobody has a half-life.
+// newMemory is nil if no share has a half-life.
 func newMemory(p *Pool) *memory {
 	n := len(p.nodeOf)
 	m := &memory{half: make([]float64, n), clamp: make([]float64, n), lag: make([]float64, n)}
@@ -55,7 +55,7 @@ func Fade(lag, deficit float64, half, dt time.Duration) float64 {
 	return lag*kept + deficit*half.Seconds()/math.Ln2*(1-kept)
 }
 
-// Remember lets time pass: during dt everybody held what it holds now, and R was r. Without a half-life anywhere it
+// Remember lets time pass: during dt every share held what it holds now, and R was r. Without a half-life anywhere it
 // does nothing.
 func (p *Pool) Remember(r Units, dt time.Duration) {
 	if p.memory == nil {

@@ -22,7 +22,7 @@ type Pool struct {
 	last []uint64 // sequence number of the last grant in or below
 	seq  uint64
 
-	loans *loans // nil where everybody lends and borrows all
+	loans *loans // nil if all shares lend and borrow everything
 	solver
 }
 

@@ -170,7 +170,7 @@ func (r *reclaiming) line(jobs []Running, now time.Time) {
 
 func younger(a, b Running) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID)) }
 
-// next takes the next victim; false if nobody may be taken any more.
+// next takes the next victim; false if there is none.
 func (r *reclaiming) next() (v Running, ok bool) {
 	best := -1
 	for _, leaf := range r.leaves {

@@ -17,7 +17,7 @@ type Resource struct {
 	Split           Split            `yaml:"split"`                         // how the units are shared out
 	Keyed           bool             `yaml:"keyed"`                         // a family: table:orders and table:users have units of their own, none is listed
 	MaxBypass       int              `yaml:"max_bypass" is:"1..1000000000"` // grants that may pass a shape that one of several resources keeps back, before it gets a reservation
-	MaxHold         time.Duration    `yaml:"max_hold"`                      // how long a free unit may be kept for somebody who cannot use it yet
+	MaxHold         time.Duration    `yaml:"max_hold"`                      // how long a free unit may be kept for an ID that cannot use it yet
 	Settle          time.Duration    `yaml:"settle"`                        // after this the figures of a report from outside have what we hold in them
 	ExternalExpires time.Duration    `yaml:"external_expires" is:"1s.."`    // older reports from outside do not count
 	Exempt          []string         `yaml:"exempt"`                        // sharing IDs that only the capacity bounds
@@ -50,7 +50,7 @@ const (
 	SplitByUser  = "user"
 	SplitByShare = "share"
 	SplitByLabel = "label"
-	SplitByNone  = "none" // everybody is one ID; no resource of a file is split so
+	SplitByNone  = "none" // all users are one ID; no resource of a file is split so
 )
 
 // Others stands for every ID that weights or tree do not name: each has the weight that Others has, and in a tree stands
@@ -90,7 +90,7 @@ type ClaimTemplate struct {
 	Node       bool             `yaml:"node"`                             // the sharers run on one node
 	Devices    map[string]int   `yaml:"devices" is:"1..1000 keys=device"` // of that node, by kind
 	MaxSharers int              `yaml:"max_sharers" is:"1..1000000"`      // jobs that hold it at a time; 0: no bound
-	Linger     time.Duration    `yaml:"linger" is:"..24h"`                // how long it stays bound while nobody holds it
+	Linger     time.Duration    `yaml:"linger" is:"..24h"`                // how long it stays bound without holders
 	Gang       bool             `yaml:"gang"`                             // a group starts when all of it fits on the node
 }
 

@@ -92,7 +92,7 @@ func (c *resourceCheck) split(s Split) {
 	c.nodes("split.tree", s.Tree)
 }
 
-// nodes checks siblings: nobody may stand in two places, since what he gets would be the sum of both.
+// nodes checks siblings: no ID may have two places, since it would get the sum of both.
 func (c *resourceCheck) nodes(field string, nodes []SplitNode) {
 	siblings := map[string]bool{}
 	for i, n := range nodes {
@@ -119,7 +119,7 @@ func (c *resourceCheck) nodes(field string, nodes []SplitNode) {
 	}
 }
 
-// weight refuses 0 too: whoever may not use the resource has no use for a job that asks for it.
+// weight refuses 0 too: an ID that may not use the resource has no use for a job that asks for it.
 func (c *resourceCheck) weight(field string, w float64) {
 	if w == 0 {
 		c.report(field, "is 0: a sharing ID without weight could wait for ever")

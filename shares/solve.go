@@ -23,9 +23,9 @@ type solver struct {
 	marks  []breakpoint
 	odd    []Odd     // scratch of apportion
 	units  []int64   // and of wholeParts
-	floors *floors   // nil where nobody has a min
-	limits *limits   // nil where everybody lends and borrows all
-	memory *memory   // nil where nobody has a half-life
+	floors *floors   // nil if no share has a min
+	limits *limits   // nil if all shares lend and borrow everything
+	memory *memory   // nil if no share has a half-life
 	wish   []float64 // scratch of shift, by seat
 }
 
@@ -33,8 +33,8 @@ type solver struct {
 type family struct {
 	lo, hi    int32
 	owned     float64 // Σ O
-	plain     bool    // nobody owns anything here: steps 1 and 3 are empty
-	remembers bool    // somebody has a half-life
+	plain     bool    // no share owns anything here: steps 1 and 3 are empty
+	remembers bool    // a share has a half-life
 	special   bool    // that, or the tree has limits
 	classes   []class // in the order of filling
 	all       []class // weighted children of all tiers together, then the rest: for floors that don't fit
@@ -158,7 +158,7 @@ func (s *solver) split(f *family, r float64) {
 	}
 }
 
-// steps are those of sharing.md §1 where everybody lends and borrows all.
+// steps are those of sharing.md §1 if all shares lend and borrow everything.
 func (s *solver) steps(f *family, r float64) {
 	if f.plain {
 		clear(s.got[f.lo:f.hi])

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Spec is a share as it is asked for: what Build makes a tree from.
+// Spec describes a share. Build makes a tree from specs.
 type Spec struct {
 	ID       ShareID // 0 when the store has not given one yet
 	Name     string
@@ -47,7 +47,7 @@ func Build(root []Spec) (*Tree, error) {
 	return b.tree, nil
 }
 
-// Leaf says whether node i holds jobs. The root never does.
+// Leaf reports whether node i holds jobs. The root never does.
 func (t *Tree) Leaf(i int) bool { return i > 0 && len(t.Nodes[i].Children) == 0 }
 
 // Leaves returns the indexes of all leaves in the order of the file.
@@ -84,8 +84,7 @@ func (t *Tree) ByID(id ShareID) (int, bool) {
 	return max(i, 0), i >= 0
 }
 
-// SetIDs gives every share but the root the id that id returns for its path. Only for a tree that nobody
-// else reads yet.
+// SetIDs sets the id of every share but the root to id(path). The tree must have no other reader yet.
 func (t *Tree) SetIDs(id func(path string) ShareID) {
 	for i := range t.Nodes[1:] {
 		t.Nodes[i+1].ID = id(t.Nodes[i+1].Path)
@@ -111,8 +110,8 @@ func (t *Tree) index() {
 	}
 }
 
-// Problem is one thing wrong with a tree. At is where: the position among its siblings at each level, in the
-// order of the file, which also tells shares of one name apart. Field is a key of the plan, or name.
+// Problem is one fault of a tree. At is its position: the number among its siblings at each level, in the order of
+// the file, which also distinguishes shares of one name. Field is a key of the plan, or name.
 type Problem struct {
 	At      []int  `json:"at"`
 	Path    string `json:"path"`
@@ -174,7 +173,7 @@ func (b *builder) siblings(parent int, specs []Spec, at []int) {
 
 func (b *builder) add(parent int, s Spec, path string, at []int) {
 	i := len(b.tree.Nodes)
-	if s.Plan.Within == "" { // in the plan itself: whoever has one share only knows its order too
+	if s.Plan.Within == "" { // kept in each plan, so that a reader of one share knows its order
 		s.Plan.Within = b.tree.Nodes[parent].Plan.Within
 	}
 	b.tree.Nodes = append(b.tree.Nodes, Node{ID: s.ID, Name: s.Name, Path: path, Parent: parent,
@@ -201,7 +200,7 @@ func checkName(name string, report func(field, format string, args ...any)) {
 	}
 }
 
-// checkWeight keeps weights where sums and quotients of them are harmless.
+// checkWeight keeps weights in a range where sums and quotients stay finite and exact enough.
 func checkWeight(field string, w float64, report func(field, format string, args ...any)) {
 	switch {
 	case math.IsNaN(w) || math.IsInf(w, 0):

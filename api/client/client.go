@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// Config says where the daemon is. URL is needed.
+// Config says where the daemon is. URL is required.
 type Config struct {
 	URL        string // http://127.0.0.1:8470
 	Token      string // sent as Authorization: Bearer; empty = none
 	HTTPClient *http.Client
-	TLS        *tls.Config   // of https URLs, where there is no HTTPClient; nil: the system's CAs, and no certificate of one's own
+	TLS        *tls.Config   // for https URLs without HTTPClient; nil = the system's CAs, no client certificate
 	UserAgent  string        // default divvy-client
-	Timeout    time.Duration // of one call, a long poll's wait not counted; 0 = 70 s, above the daemon's own minute
-	Patience   time.Duration // how long a call that may be repeated is; 0 = 10 s, negative = never repeated
-	Stay       bool          // calls of pilots do not go to the daemon that decides, see doc.go, 4
+	Timeout    time.Duration // of one call, without the wait of a long poll; 0 = 70 s, above the daemon's own minute
+	Patience   time.Duration // how long a call that may be repeated is retried; 0 = 10 s, negative = never
+	Stay       bool          // calls of pilots do not go to the leader, see doc.go, 4
 }
 
 // Client calls one daemon.
@@ -64,17 +64,17 @@ func New(c Config) (*Client, error) {
 	return cl, nil
 }
 
-// URL is where the daemon is.
+// URL returns the daemon's URL.
 func (c *Client) URL() string { return c.base }
 
-// Close lets idle connections go.
+// Close closes idle connections.
 func (c *Client) Close() {
 	c.leader.end()
 	c.http.CloseIdleConnections()
 }
 
-// newTransport keeps the connections of many pilots in one process: the default of two a host would dial anew for
-// nearly every pull of a busy one.
+// newTransport keeps the connections of many pilots in one process. With the default of two per host, a busy process
+// would open one for nearly every pull.
 func newTransport(secure *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
@@ -95,15 +95,15 @@ type call struct {
 	method, path string
 	query        url.Values
 	header       http.Header
-	body         any           // sent as JSON, but for a []byte, which is sent as it is
+	body         any           // sent as JSON; a []byte is sent as it is
 	kind         string        // content type of a []byte
-	out          any           // nil = the answer's body is not wanted; a *[]byte takes it as it is
-	repeat       bool          // a repeat changes nothing
-	hot          bool          // of a pilot: the daemon that decides is asked first
-	wait         time.Duration // the daemon may take this much longer
+	out          any           // nil = ignore the body of the answer; a *[]byte gets the body as it is
+	repeat       bool          // a repeated call changes nothing
+	hot          bool          // of a pilot: the leader is asked first
+	wait         time.Duration // how much longer the daemon may take
 }
 
-// do makes the call, and repeats it where that is allowed, see doc.go, 2.
+// do makes the call and retries it where that is allowed, see doc.go, 2.
 func (c *Client) do(ctx context.Context, k call) (*http.Response, error) {
 	payload, kind, err := k.encode()
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *Client) do(ctx context.Context, k call) (*http.Response, error) {
 	}
 }
 
-// onceThere makes the call one time, at the leader if it is one of a pilot and the leader is known.
+// onceThere makes the call one time. It asks the leader if the call is a pilot's and the leader is known.
 func (c *Client) onceThere(ctx context.Context, k call, payload []byte, kind string) (resp *http.Response, at string, err error) {
 	if !k.hot {
 		resp, err = c.once(ctx, c.base, c.timeout, k, payload, kind)
@@ -144,7 +144,7 @@ func (c *Client) onceThere(ctx context.Context, k call, payload []byte, kind str
 	resp, err = c.once(own, at, within, k, payload, kind)
 	if errors.Is(err, context.Canceled) {
 		if err = ctx.Err(); err == nil {
-			err = &Unreachable{URL: at, Err: errors.New("it does not answer others either")}
+			err = &Unreachable{URL: at, Err: errors.New("it does not answer other calls either")}
 		}
 	}
 	cancel()
@@ -165,7 +165,8 @@ func (k *call) encode() (payload []byte, kind string, err error) {
 	return payload, "application/json", nil
 }
 
-// once makes the call one time, at a daemon, which answers within some time more than it waits, and decodes the answer into k.out.
+// once makes the call one time, to the daemon at this URL, and decodes the answer into k.out. The answer must arrive
+// within this time plus the call's own wait.
 func (c *Client) once(ctx context.Context, at string, within time.Duration, k call, payload []byte, kind string) (*http.Response, error) {
 	bounded, cancel := context.WithTimeout(ctx, within+k.wait)
 	defer cancel()
@@ -216,14 +217,14 @@ func (c *Client) once(ctx context.Context, at string, within time.Duration, k ca
 	return resp, nil
 }
 
-// unreachable is the context's error when the caller gave up, else an Unreachable.
+// unreachable returns the context's error if the caller gave up, else an Unreachable.
 func unreachable(ctx context.Context, at string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
-		err = u.Err // the URL is said already
+		err = u.Err // Unreachable has the URL
 	}
 	return &Unreachable{URL: at, Err: err}
 }

@@ -12,14 +12,13 @@
 //
 // # What is promised
 //
-//  1. An answer that is an error is a *Problem; no answer at all is an *Unreachable. Both know how long to wait.
-//  2. A call is repeated, within Config.Patience, only where a repeat changes nothing: reads; pulls with a request id;
-//     renew and finish; a submission, which gets an idempotency key; a chunk of inputs; the verbs that set a state.
-//     Anything else is repeated only when no connection was made. The pauses double, carry jitter, keep to
-//     Retry-After and end with the context.
-//  3. A long poll is given its wait_s and half a minute more; other calls Config.Timeout.
-//  4. Calls of pilots go to the daemon that decides, where an answer names it and it is reached, and back to Config.URL when it does not answer,
-//     or refuses. A token goes to no daemon that a stranger could be taken for: never from TLS to none, nor to or from a loopback address.
+//  1. An error answer is a *Problem; no answer at all is an *Unreachable. Both know how long to wait.
+//  2. A call is retried, within Config.Patience, only if a repeat changes nothing: reads; pulls with a request id; renew and finish; a
+//     submission, which gets an idempotency key; a chunk of inputs; the verbs that set a state. Other calls are retried only if no connection
+//     was made. The pauses double, have jitter, respect Retry-After and end with the context.
+//  3. A long poll has its wait_s and half a minute more; other calls have Config.Timeout.
+//  4. Calls of pilots go to the leader if an answer names it and it can be reached; they go back to Config.URL if it does not answer, or
+//     refuses. A token is never sent to a daemon that a stranger could impersonate: not from TLS to none, nor to or from a loopback address.
 //  5. Inputs of any length are sent in constant memory, chunk by chunk, each at its offset, so that a broken
 //     connection costs one chunk.
 //

@@ -9,16 +9,16 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// Edge is what stands around every handler.
+// Edge wraps every handler.
 type Edge struct {
 	log      *slog.Logger
-	tracer   trace.Tracer // nil: nothing is traced
+	tracer   trace.Tracer // nil: no traces
 	entrance access.Entrance
 	metrics  *metrics
 	paces    *paces
 }
 
-// New asks the entrance who is let in, and bounds by rates what is served of one token.
+// New returns an edge. The entrance decides which callers are admitted; rates bound the requests of each token.
 func New(log *slog.Logger, tracer trace.Tracer, entrance access.Entrance, rates Rates, reg prometheus.Registerer) *Edge {
 	return &Edge{log: log, tracer: tracer, entrance: entrance, metrics: newMetrics(reg), paces: newPaces(rates)}
 }

@@ -26,18 +26,18 @@ import (
 
 const HeaderRequestID = "X-Request-Id"
 
-// Exchange is one request and its answer as the edge sees it: status and size for the log and the metrics, and
-// the error that the handler answered, so that it is logged once.
+// Exchange is one request and its answer as the edge sees it: status and size for the log and the metrics, and the
+// handler's error, so that it is logged once.
 type Exchange struct {
 	http.ResponseWriter
 	id     string
 	status int
 	size   int64
 	err    error
-	hot    *series   // nil: the router knows
-	ids    [1]string // id, as the header has it
+	hot    *series   // metrics of a hot route; nil: the router knows the route
+	ids    [1]string // id, as a header value
 	span   trace.Span
-	Caller *access.Caller // whom guard has let in
+	Caller *access.Caller // the caller that Guard has admitted
 	edge   *Edge
 	r      *http.Request
 	began  time.Time
@@ -65,14 +65,14 @@ func (x *Exchange) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// exchangeOf finds the exchange below what others have wrapped around it; nil: there is none.
+// exchangeOf finds the exchange inside wrapped writers; it returns nil if there is none.
 func exchangeOf(w http.ResponseWriter) *Exchange {
 	for {
-		switch of := w.(type) {
+		switch inner := w.(type) {
 		case *Exchange:
-			return of
+			return inner
 		case interface{ Unwrap() http.ResponseWriter }:
-			w = of.Unwrap()
+			w = inner.Unwrap()
 		default:
 			return nil
 		}
@@ -82,17 +82,17 @@ func exchangeOf(w http.ResponseWriter) *Exchange {
 // ExchangeKey is the key of the exchange in a context.
 type ExchangeKey struct{}
 
-// ExchangeIn finds the exchange that huma's handlers carry in their context.
+// ExchangeIn returns the exchange in the context of huma's handlers, or nil.
 func ExchangeIn(ctx context.Context) *Exchange {
 	x, _ := ctx.Value(ExchangeKey{}).(*Exchange)
 	return x
 }
 
-// Around is the outermost layer: request id, metrics, log, and the end of panics. It is one layer on purpose;
-// every pull goes through it.
+// Around is the outermost layer: request id, metrics, log, recovery from panics. It is one layer because every pull
+// goes through it.
 func (e *Edge) Around(next http.Handler) http.Handler { return e.aroundOf(nil, next) }
 
-// aroundOf is around for one route that is known before the router has seen the request; nil: it must find out.
+// aroundOf is Around for a route that is known in advance; with nil the router finds the route.
 func (e *Edge) aroundOf(hot *series, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &Exchange{ResponseWriter: w, id: requestID(r), hot: hot, began: time.Now(), edge: e}
@@ -105,13 +105,13 @@ func (e *Edge) aroundOf(hot *series, next http.Handler) http.Handler {
 	})
 }
 
-// over ends the exchange, and panics of its handler; one that is parked ends later.
+// over ends the exchange and recovers a panic of its handler. A parked exchange ends later.
 func (x *Exchange) over() {
 	p := recover()
 	if p == nil && x.parked {
 		return
 	}
-	cut := p != nil && x.edge.panicked(x, p) || x.parked // nobody would answer it
+	cut := p != nil && x.edge.panicked(x, p) || x.parked // if it is parked nobody would answer it
 	x.edge.metrics.inFlight.Dec()
 	x.edge.done(x, x.r, time.Since(x.began))
 	if cut {
@@ -119,7 +119,7 @@ func (x *Exchange) over() {
 	}
 }
 
-// Parker is the exchange of a request that may be parked; nil: it may not.
+// Parker returns the exchange of a request that may be parked, or nil.
 func Parker(w http.ResponseWriter) *Exchange {
 	if x, ok := w.(*Exchange); ok {
 		if _, ok := x.ResponseWriter.(door.Parker); ok {
@@ -142,8 +142,8 @@ func (x *Exchange) Park() (resume func(finish func())) {
 	}
 }
 
-// panicked answers 500. cut is true when half an answer is out already: the connection must be cut, so that nobody
-// takes the half for a whole.
+// panicked answers 500. It returns true if part of an answer was sent already: then the connection must be cut, so
+// that the client does not take the part for the whole.
 func (e *Edge) panicked(x *Exchange, p any) (cut bool) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		return true
@@ -157,8 +157,7 @@ func (e *Edge) panicked(x *Exchange, p any) (cut bool) {
 	return false
 }
 
-// done counts and logs an exchange. What the daemon is to blame for is logged as an error or a warning, all
-// else at debug.
+// done counts and logs an exchange. Failures of the daemon are logged as errors or warnings, all else at debug.
 func (e *Edge) done(x *Exchange, r *http.Request, took time.Duration) {
 	if x.status == 0 {
 		x.status = http.StatusOK
@@ -203,7 +202,7 @@ var (
 	requestCount atomic.Uint64
 )
 
-// requestID is the caller's X-Request-Id when that is fit for a log, else a new one.
+// requestID returns the caller's X-Request-Id if it is fit for a log, else a new id.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get(HeaderRequestID); id != "" && len(id) <= 128 {
 		for i := 0; i < len(id); i++ {
@@ -221,11 +220,11 @@ func newRequestID() string {
 	return string(strconv.AppendUint(append(room[:0], requestPrefix...), requestCount.Add(1), 36))
 }
 
-// Slack is what a deadline of the connection comes after that of the request, so that its 503 gets out.
+// Slack is how long after a request's deadline its connection's deadline is, so that the 503 reaches the client.
 const Slack = 10 * time.Second
 
-// Extend moves the connection's deadlines to d from now. The server's own deadlines would end a long poll: the
-// one for reading too, since net/http watches for the end of the client with a read.
+// Extend moves the connection's deadlines to d from now; the server's own deadlines would end a long poll. The read
+// deadline counts too, since net/http notices by a read that the client has gone.
 func Extend(w http.ResponseWriter, d time.Duration) {
 	rc := http.NewResponseController(w)
 	until := time.Now().Add(d)
@@ -235,7 +234,7 @@ func Extend(w http.ResponseWriter, d time.Duration) {
 	_ = rc.SetWriteDeadline(until)
 }
 
-// ExtendWrite gives the answer d from now to be taken.
+// ExtendWrite gives the client d from now to read the answer.
 func ExtendWrite(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d)) // a test's recorder has none
 }

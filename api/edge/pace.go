@@ -12,17 +12,17 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// Rates are how much of one token is served in a second, at each daemon; 0 = all. Renewals and ends have no rate: one that
-// is refused may cost the work of a job, and each needs a lease that a pull has given.
+// Rates bound the requests of one token in a second, at each daemon; 0 = no bound. Renewals and ends have no bound: a
+// refusal may cost the work of a job, and each needs a lease from a pull.
 type Rates struct {
 	Pulls    int
 	Requests int // all but pulls, renewals and ends
 }
 
 const (
-	BurstOf   = 10              // seconds' worth that may come at once, after a pause
-	mostPaces = 1000            // of callers that are kept before idle ones are looked for
-	idlePace  = 2 * time.Minute // longer than it takes to have a whole burst again
+	BurstOf   = 10              // seconds' worth of requests that may come at once, after a pause
+	mostPaces = 1000            // callers that are kept before idle ones are dropped
+	idlePace  = 2 * time.Minute // longer than a whole burst takes to refill
 )
 
 // Why a request is refused: the values of a metric's label.
@@ -31,32 +31,32 @@ const (
 	overRequests = "requests"
 )
 
-// paced is who and what a pace is of. Tokens without a name of their own are told by what they were found by.
+// paced identifies a caller and the kind of its requests. From identifies tokens without an id.
 type paced struct {
 	token int64
 	from  string
 	pulls bool
 }
 
-// pace is what one caller has asked for of late.
+// pace limits the rate of one caller.
 type pace struct {
 	limit *rate.Limiter
 	last  time.Time
 }
 
-// paces bound what callers ask for. Nothing is kept of those whose rate has no bound.
+// paces limit the rates of callers. A caller without a bound has no entry.
 type paces struct {
 	rates Rates
 	now   func() time.Time
 
 	mu     sync.Mutex
 	all    map[paced]*pace
-	looked time.Time // for idle ones
+	looked time.Time // when idle callers were last dropped
 }
 
 func newPaces(r Rates) *paces { return &paces{rates: r, now: time.Now, all: map[paced]*pace{}} }
 
-// admit counts a request of a caller to a route; an error: it is one too many.
+// admit counts a request of a caller to a route. It returns an error if that is one too many.
 func (p *paces) admit(c *access.Caller, need *Right) error {
 	bound, reason, what := p.rates.Requests, overRequests, "requests"
 	switch need.Pattern {
@@ -88,7 +88,7 @@ func (p *paces) take(k paced, bound int) bool {
 	return one.limit.AllowN(now, 1)
 }
 
-// forget drops callers that have been quiet for so long that they begin anew anyway, once there are many.
+// forget drops callers that were idle for so long that their burst is full again, once there are many.
 func (p *paces) forget(now time.Time) {
 	if len(p.all) < mostPaces || now.Sub(p.looked) < idlePace {
 		return
@@ -106,7 +106,7 @@ type tooFast struct{ reason, detail string }
 
 func (e *tooFast) Error() string { return e.detail }
 
-// Admit is paces.admit, counted.
+// Admit is paces.admit with a metric.
 func (e *Edge) Admit(c *access.Caller, need *Right) error {
 	err := e.paces.admit(c, need)
 	var fast *tooFast

@@ -1,3 +1,3 @@
-// Package origin tells requests that the page of a foreign site may have made a browser send from those of programs.
-// Routes that ask for no token stand behind nothing else.
+// Package origin distinguishes requests of programs from requests that a page of a foreign site made a browser send. Routes without a token
+// have no other protection.
 package origin

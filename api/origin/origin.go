@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Rebound is true for a request that came in on loopback and names another host: a name that an attacker points at
+// Rebound reports whether a request arrived on loopback but names another host: an attacker may point a name at
 // 127.0.0.1 to make a browser talk to this daemon.
 func Rebound(r *http.Request) bool {
 	host := r.Host
@@ -26,8 +26,8 @@ func Rebound(r *http.Request) bool {
 	return ok && local.IP.IsLoopback()
 }
 
-// Page is true for a request that a page of another origin makes. PanDA's pilots put the name of their VO into the
-// header Origin, where browsers put scheme://host or null; only the latter are judged.
+// Page reports whether a page of another origin made the request. PanDA's pilots put the name of their VO into the
+// header Origin, where browsers put scheme://host or null; only the latter count.
 func Page(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

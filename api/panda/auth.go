@@ -23,7 +23,7 @@ type Gate interface {
 
 var _ Gate = (*site.Store)(nil)
 
-// mayPull is nil when the caller of a request may pull at a queue; else it says why not, in the words of the answer.
+// mayPull returns nil if the caller may pull at a queue, else the refusal in the words of the answer.
 func (s Config) mayPull(ctx context.Context, queue string) error {
 	c := wire.CallerOf(ctx)
 	p := file.Pilot{Origin: c.Origin}
@@ -44,7 +44,7 @@ func (s Config) mayPull(ctx context.Context, queue string) error {
 	return wire.Forbid(fmt.Errorf("queue %s is not for %s: the site file lists its pilots", queue, pilotName(p)))
 }
 
-// pilotName is a pilot in the words of a refusal.
+// pilotName describes a pilot in a refusal.
 func pilotName(p file.Pilot) string {
 	known := slices.DeleteFunc([]string{"user " + p.User, "token " + p.Token, "origin " + p.Origin}, func(s string) bool { return strings.HasSuffix(s, " ") })
 	if len(known) == 0 {
@@ -53,8 +53,8 @@ func pilotName(p file.Pilot) string {
 	return strings.Join(known, ", ")
 }
 
-// guard lets those in who may come in and may make the call, and tells the handler who they are. All others are answered as the
-// generation of the path knows it.
+// guard admits callers with a good credential and the role for the call, and tells the handler who they are. It
+// answers all others in the form of the path's generation.
 func (s Config) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.admit(r)
@@ -66,20 +66,21 @@ func (s Config) guard(next http.Handler) http.Handler {
 	})
 }
 
-// asksAlive is true for the question whether the server is there. Monitors ask it without a credential, as PanDA's own server lets them.
+// asksAlive reports whether the call asks if the server is alive. Monitors ask without a credential, as PanDA's own
+// server allows.
 func asksAlive(r *http.Request) bool {
 	_, call, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
 	return r.Method == http.MethodGet && call == "system/is_alive"
 }
 
-// The refusals that need no words of the moment.
+// Refusals with a fixed text.
 var (
 	errPage         = errors.New("refused: the request may come from a foreign web page")
 	errNoCredential = errors.New("no credential: send the header Authorization: Bearer <token>, or a client certificate")
 	errUnknownToken = errors.New("the token is not known here")
 )
 
-// admit finds out who the caller is, and whether it has the role for the call.
+// admit identifies the caller and checks its role for the call.
 func (s Config) admit(r *http.Request) (*access.Caller, error) {
 	if origin.Page(r) || s.Callers.Open && origin.Rebound(r) {
 		return nil, errPage
@@ -98,7 +99,7 @@ func (s Config) admit(r *http.Request) (*access.Caller, error) {
 	return nil, errNoCredential
 }
 
-// originOf is the header Origin as PanDA has it, vo[.role]; vo:role is an older way to write it.
+// originOf returns the header Origin as PanDA writes it, vo[.role]; vo:role is an older form.
 func originOf(r *http.Request) string {
 	return strings.Replace(strings.TrimSpace(r.Header.Get("Origin")), ":", ".", 1)
 }
@@ -110,8 +111,8 @@ var (
 	lookRoles  = []access.Role{access.Submitter, access.Reader, access.ShareOwner, access.Operator, access.Admin}
 )
 
-// mayCall refuses a caller that has not the role for a call: to take jobs and report on them, to steer, or to look into tasks.
-// How jobs and queues stand everybody may ask who is let in.
+// mayCall refuses a caller without the role for a call: to take jobs and report on them, to steer, or to look into
+// tasks. Every admitted caller may ask for the state of jobs and queues.
 func mayCall(c *access.Caller, r *http.Request) error {
 	var roles []access.Role
 	var what string
@@ -135,8 +136,8 @@ func mayCall(c *access.Caller, r *http.Request) error {
 	return wire.Forbid(fmt.Errorf("%s needs the role %s; this is %s", what, strings.Join(names, " or "), c))
 }
 
-// looksInto says whether a request asks what tasks and jobs are made of: commands, parameters, files, what payloads said. A
-// pilot gets that of the jobs that it runs with them; of others it may ask how they stand, as Harvesters do.
+// looksInto reports whether a request asks for the contents of tasks and jobs: commands, parameters, files, reports
+// of payloads. A pilot gets these with its own jobs; of other jobs it may ask for the state, as Harvesters do.
 func looksInto(r *http.Request) bool {
 	call, old := strings.CutPrefix(r.URL.Path, "/server/panda/")
 	if old {
@@ -147,7 +148,7 @@ func looksInto(r *http.Request) bool {
 	return strings.HasPrefix(call, "task/") || strings.HasPrefix(call, "job/") && call != "job/get_status"
 }
 
-// reports says whether a request is one by which pilots and Harvesters take jobs and say something.
+// reports reports whether pilots and Harvesters use the request to take jobs or to report.
 func reports(r *http.Request) bool {
 	if call, old := strings.CutPrefix(r.URL.Path, "/server/panda/"); old {
 		return saidOld[call]
@@ -157,8 +158,8 @@ func reports(r *http.Request) bool {
 	return r.Method != http.MethodGet && (group == "pilot" || group == "harvester" && name != "add_target_slots" && name != "add_sweep_command")
 }
 
-// steers says whether a request changes what others have: tasks, jobs, target slots. Whatever is not known to be said by
-// pilots and Harvesters, or to be a question, steers.
+// steers reports whether a request changes tasks, jobs or target slots. Every request that is no known report and no
+// question steers.
 func steers(r *http.Request) bool {
 	if call, old := strings.CutPrefix(r.URL.Path, "/server/panda/"); old {
 		return call != "isAlive" && !strings.HasPrefix(call, "get") && !strings.HasPrefix(call, "check")
@@ -166,22 +167,22 @@ func steers(r *http.Request) bool {
 	return r.Method != http.MethodGet
 }
 
-// saidOld are the old calls by which pilots and Harvesters take jobs and say something.
+// saidOld lists the old calls by which pilots and Harvesters take jobs or report.
 var saidOld = map[string]bool{"getJob": true, "getCommands": true, "updateJob": true, "updateJobsInBulk": true, "updateWorkerPilotStatus": true,
 	"harvesterIsAlive": true, "updateWorkers": true, "updateServiceMetrics": true, "addHarvesterDialogs": true, "reportWorkerStats_jobtype": true, "ackCommands": true}
 
-// scRole is the old answer's status code for a caller that has not the right.
+// scRole is the old API's status code for a caller without the right.
 const scRole = 60
 
-// refuse says no. The new API has status 403 for credentials that are not good, and 200 where a good one has not the right;
-// the old one has 200 for everything, and a status code in the answer. Web pages get 403 from both, and who brings a token
-// whose issuer does not answer 503.
+// refuse answers a refusal. The new API has status 403 for bad credentials, and 200 for a good one without the right;
+// the old API always has 200, with a status code in the answer. Web pages get 403 from both. If the issuer of a token
+// does not answer, both say 503.
 func refuse(w http.ResponseWriter, r *http.Request, why error) {
 	status, right, unchecked := http.StatusForbidden, wire.Forbidden{}, keys.Unchecked{}
 	switch {
 	case errors.As(why, &right):
 		status = http.StatusOK
-	case errors.As(why, &unchecked): // what is said again is heard again, as with the database
+	case errors.As(why, &unchecked): // a repeat may succeed, as with the database
 		status = http.StatusServiceUnavailable
 	}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
-// elsewhere are the groups of PanDA's calls for what is not here, and what there is instead.
+// elsewhere lists the groups of PanDA's calls that divvy does not serve, and what to use instead.
 var elsewhere = map[string]string{
 	"async_process":         "nothing is done behind an answer: each call answers with what it did",
 	"creds":                 noSecrets,
@@ -26,8 +26,8 @@ const (
 	noWorkflows = "tasks wait for each other in the native API: needs"
 )
 
-// notHere answers every call of PanDA's API that no route serves, in the form that its programs read: those of groups that
-// are not here, and those that PanDA got later.
+// notHere answers every call of PanDA's API without a route, in the form that PanDA's programs read: calls of groups
+// that are not served, and calls that PanDA got later.
 func notHere(w http.ResponseWriter, r *http.Request) {
 	_, call, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
 	group, _, _ := strings.Cut(call, "/")
@@ -38,7 +38,7 @@ func notHere(w http.ResponseWriter, r *http.Request) {
 	wire.Bad("%s is not served here: %s", call, why).Write(w)
 }
 
-// elsewhereOld are such calls of the old API, which has no groups: pchain's, and those about secrets.
+// elsewhereOld lists such calls of the old API, which has no groups: pchain's, and those about secrets.
 var elsewhereOld = map[string]string{
 	"put_workflow_request": noWorkflows, "relay_idds_command": noWorkflows, "execute_idds_workflow_command": noWorkflows,
 	"set_user_secret": noSecrets, "get_user_secrets": noSecrets,

@@ -7,14 +7,14 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
-// field is one thing that pilots tell of a job. It is reported under its old name, which is that of PanDA's tables and
-// what users know.
+// field is one thing that pilots report about a job. It is kept under its old name, the name in PanDA's tables, which
+// users know.
 type field struct {
-	old, new string // new is "" where the new API has it not
+	old, new string // new is "" if the new API does not have it
 	kind     wire.Kind
 }
 
-// fields are what goes into the report of an attempt. Texts are cut to maxField.
+// fields lists what goes into the report of an attempt. Texts are cut to maxField.
 var fields = []field{
 	{"jobMetrics", "job_metrics", wire.Text}, {"jobSubStatus", "job_sub_status", wire.Text},
 	{"pilotErrorCode", "pilot_error_code", wire.Integer}, {"pilotErrorDiag", "pilot_error_diag", wire.Text},
@@ -35,8 +35,8 @@ var fields = []field{
 	{"remainingSpace", "", wire.Number}, {"ddmErrorCode", "", wire.Integer}, {"ddmErrorDiag", "", wire.Text}, {"supErrorCode", "", wire.Integer}, {"supErrorDiag", "", wire.Text},
 }
 
-// Bounds of what is kept, in bytes: of a text, of the end of a payload's output while it is debugged, of the pilot's log.
-// The dispatcher bounds the report as a whole.
+// Bounds in bytes: of a text, of the end of a payload's output while it is debugged, of the pilot's log. The
+// dispatcher bounds the whole report.
 const (
 	maxStdout = 8 << 10
 	maxTail   = 64 << 10
@@ -59,7 +59,7 @@ func updateParams() (old, new wire.Params) {
 	return old, new
 }
 
-// reportOf gathers what is to be kept of an update; nameOf gives a field its name in these arguments.
+// reportOf collects the fields of an update; nameOf returns a field's name in these arguments.
 func reportOf(a wire.Args, nameOf func(field) string) map[string]any {
 	report := map[string]any{}
 	for _, f := range fields {
@@ -84,7 +84,7 @@ func reportOf(a wire.Args, nameOf func(field) string) map[string]any {
 func oldName(f field) string { return f.old }
 func newName(f field) string { return f.new }
 
-// timeSaid is a time of the old API, seconds since 1970, in the words of reports.
+// timeSaid formats a time of the old API, in seconds since 1970, for reports.
 func timeSaid(seconds float64) string {
 	if seconds < 1 || seconds > 1e11 {
 		return ""
@@ -92,7 +92,7 @@ func timeSaid(seconds float64) string {
 	return time.UnixMilli(int64(math.Round(seconds * 1e3))).UTC().Format("2006-01-02T15:04:05.999Z07:00")
 }
 
-// dateSaid is a time of the new API; what is none stays as it is.
+// dateSaid formats a time of the new API; any other text stays as it is.
 func dateSaid(s string) string {
 	t, err := time.Parse(time.DateTime, s)
 	if err != nil {

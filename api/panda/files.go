@@ -35,7 +35,7 @@ const (
 	maxTransfer = 5 * time.Minute
 )
 
-// fileCalls are those of the file server that read their arguments as all calls do.
+// fileCalls returns the calls of the file server that read their arguments as all calls do.
 func (s *server) fileCalls() []wire.Endpoint {
 	if s.Sandboxes == nil {
 		return nil
@@ -43,7 +43,7 @@ func (s *server) fileCalls() []wire.Endpoint {
 	return []wire.Endpoint{wire.ByPost("/file_server/validate_cache_file", wire.Params{"file_size": wire.Integer | wire.Needed, "checksum": wire.Integer | wire.Needed}, s.findFile)}
 }
 
-// findFile tells a client what it need not upload again: the host that the client reached, and the name.
+// findFile finds a file that a client need not upload again: the host that the client reached, and the name.
 func (s *server) findFile(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -71,7 +71,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxTransfer)
 	defer cancel()
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(maxTransfer)) // where there is none, that of all requests holds
+	_ = control.SetReadDeadline(time.Now().Add(maxTransfer)) // if it cannot be set, the deadline of all requests holds
 	_ = control.SetWriteDeadline(time.Now().Add(maxTransfer + s.Timeout))
 	over, ok := s.uploads.begin(ctx, wire.CallerOf(ctx).Known())
 	if !ok {
@@ -94,7 +94,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// uploads lets maxUploads at once be read, of each user one: a slow one keeps nobody but its user waiting.
+// uploads lets maxUploads run at once, one for each user, so that a slow upload delays its own user only.
 type uploads struct {
 	all chan struct{}
 
@@ -102,7 +102,7 @@ type uploads struct {
 	of map[string]*userUploads
 }
 
-// userUploads are those of a user that are read or wait: n.
+// userUploads counts the uploads of a user that run or wait.
 type userUploads struct {
 	turn chan struct{}
 	n    int
@@ -112,7 +112,7 @@ func newUploads() *uploads {
 	return &uploads{all: make(chan struct{}, maxUploads), of: map[string]*userUploads{}}
 }
 
-// begin waits for the turn of a user's upload; over ends it. false: ctx is done.
+// begin waits until a user's upload may run; over ends it. It returns false if ctx is done.
 func (u *uploads) begin(ctx context.Context, user string) (over func(), ok bool) {
 	u.mu.Lock()
 	own := u.of[user]
@@ -143,7 +143,7 @@ func (u *uploads) begin(ctx context.Context, user string) (over func(), ok bool)
 	return func() { <-u.all; <-own.turn; leave() }, true
 }
 
-// formFile reads the part called file of a form. Its name is the last part of the path that the client gives.
+// formFile reads the part called file of a form. The file's name is the last part of the path that the client sends.
 func formFile(w http.ResponseWriter, r *http.Request) (name string, content []byte, err error) {
 	invalid := func(format string, args ...any) (string, []byte, error) {
 		return "", nil, fmt.Errorf("%w: %s", sandbox.ErrInvalid, fmt.Sprintf(format, args...))
@@ -175,8 +175,8 @@ func formFile(w http.ResponseWriter, r *http.Request) (name string, content []by
 	}
 }
 
-// cacheRoutes serves the files. As in PanDA they are free of tokens: payloads have none. The names that clients give them hold a
-// random UUID.
+// cacheRoutes serves the files. As in PanDA it needs no token, since payloads have none. File names hold a random
+// UUID.
 func (s *server) cacheRoutes(root chi.Router) {
 	if s.Sandboxes == nil {
 		return
@@ -210,6 +210,6 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(maxTransfer))
 	if err := f.CopyTo(ctx, w); err != nil && ctx.Err() == nil {
 		s.Log.Warn("a sandbox was not sent to its end", "error", err)
-		panic(http.ErrAbortHandler) // the reader must not take a part for the whole
+		panic(http.ErrAbortHandler) // so that the reader does not take a part for the whole
 	}
 }

@@ -33,7 +33,7 @@ type wanted struct {
 	wait       time.Duration // for the first job
 }
 
-// Bounds of one request: jobs, and the bytes of a pilot's and a node's name. Pilots of PanDA know of no such bound, so that
+// Bounds of one request: jobs, and the bytes of a pilot's or a node's name. PanDA's pilots know no such bound, so
 // longer names are cut.
 const (
 	maxJobs = 1000
@@ -48,7 +48,7 @@ func (q wanted) pullRequest() dispatcher.PullRequest {
 	}
 }
 
-// whole rounds down what a pilot measured; 0 and what makes no sense mean "not said".
+// whole rounds down what a pilot measured; 0 and nonsense mean "not said".
 func whole(f float64) int64 {
 	if !(f >= 1) {
 		return 0
@@ -56,7 +56,7 @@ func whole(f float64) int64 {
 	return int64(min(f, math.MaxInt32))
 }
 
-// pilot is the name of who asks, as unique as it can be told.
+// pilot returns a name of the caller, as unique as the request allows.
 func (q wanted) pilot() string {
 	name := q.node
 	if q.worker != "" {
@@ -68,7 +68,7 @@ func (q wanted) pilot() string {
 	return "panda/" + name
 }
 
-// coresOf reads what a resource type says of the slot's cores; 0 = as the queue says.
+// coresOf returns the cores of a slot of this resource type; 0 = as the queue says.
 func coresOf(resourceType string) int {
 	if strings.HasPrefix(strings.ToUpper(resourceType), "SCORE") {
 		return 1
@@ -76,8 +76,8 @@ func coresOf(resourceType string) int {
 	return 0
 }
 
-// labelsOf are the labels of tasks that a prodSourceLabel stands for; none = any. A task without a label is for every
-// pilot: there are such tasks only where nobody tells them apart.
+// labelsOf returns the labels of tasks that match a prodSourceLabel; none = any. Tasks without a label match every
+// pilot: a site with such tasks does not tell tasks apart by label.
 func labelsOf(prodSourceLabel string) []string {
 	switch prodSourceLabel {
 	case "", "any", "unified":
@@ -88,8 +88,8 @@ func labelsOf(prodSourceLabel string) []string {
 	return []string{prodSourceLabel, ""}
 }
 
-// acquire gets up to q.n jobs: each slot pulls for itself, since what fits one of them is decided by the size of one.
-// All but the first take only what is there at once. The error is the first slot's.
+// acquire gets up to q.n jobs. Each slot pulls for itself, since its own size decides what fits. Only the first slot
+// waits for a job. The error is the first slot's.
 func (s *pilots) acquire(r *http.Request, q wanted) ([]pandaJob, error) {
 	if err := s.mayPull(r.Context(), q.queue); err != nil {
 		return nil, err
@@ -122,13 +122,12 @@ func (s *pilots) acquire(r *http.Request, q wanted) ([]pandaJob, error) {
 	return jobs, nil
 }
 
-// none is true when a pull got no job for a reason that lies with the jobs or the queue, not with the daemon or the
-// request.
+// none reports whether a pull got no job because of the jobs or the queue, not because of the daemon or the request.
 func none(err error) bool {
 	return errors.Is(err, dispatcher.ErrNoJobs) || errors.Is(err, dispatcher.ErrQueueClosed)
 }
 
-// wrong is true when the request is to blame.
+// wrong reports whether the request is to blame.
 func wrong(err error) bool {
 	return errors.Is(err, dispatcher.ErrUnknownQueue) || errors.Is(err, job.ErrInvalid)
 }

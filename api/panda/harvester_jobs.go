@@ -11,8 +11,8 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
-// fetched is a job as a Harvester reads it that gets jobs for its workers: it stops at a field that is not there, also of
-// files that the job has not. Empty ones mean the same to the pilot that it hands the job to.
+// fetched is a job as a Harvester reads it when it gets jobs for its workers. The Harvester needs every field, also
+// those of files that the job does not have. The pilot ignores empty ones.
 type fetched struct {
 	pandaJob
 	JobsetID        string `json:"jobsetID"`
@@ -41,7 +41,7 @@ type noFiles struct {
 // noJobset stands for none.
 const noJobset = "NULL"
 
-// byHarvester says whether a Harvester asks for jobs, not a pilot of its: that one says which worker it is.
+// byHarvester reports whether a Harvester asks for jobs, not one of its pilots: a pilot names its worker.
 func byHarvester(scheduler, worker string) bool {
 	return strings.HasPrefix(scheduler, "harvester-") && worker == ""
 }
@@ -61,8 +61,7 @@ type wrapped struct {
 	Content string `json:"content"`
 }
 
-// updateJobsInBulk hears what a Harvester says of its jobs. One of them that does not say which job it is of spoils them
-// all, before anything is done.
+// updateJobsInBulk records a Harvester's updates of its jobs. If one of them does not name its job, all are refused.
 func (s *pilots) updateJobsInBulk(r *http.Request, a wire.Args) any {
 	list, ok := wire.Packed(a["jobList"]).([]any)
 	if !ok {

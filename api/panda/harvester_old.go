@@ -8,11 +8,11 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
-// oldCall is a call that Harvesters up to 2025, and scripts of that time, make with a form: a call of the new API under
-// other names, answered in another form. What lists and objects it takes come as JSON in a string.
+// oldCall is a call that Harvesters up to 2025, and scripts of that time, make with a form: a call of the new API
+// under other names, with an answer in another form. Its lists and objects come as JSON in a string.
 type oldCall struct {
 	as    string            // the call, below /api/v1
-	names map[string]string // arguments, old → new; others are not looked at
+	names map[string]string // arguments, old → new; others are ignored
 	form  func(wire.Envelope) any
 }
 
@@ -45,7 +45,7 @@ var oldCalls = map[string]oldCall{
 	"get_job_statistics_per_site_label_resource": {"/statistics/job_stats_by_site_share_and_resource_type", map[string]string{"time_window": "time_window"}, bare},
 }
 
-// oldHarvesterRoutes serves them; of calls that the new API lacks here there is no old one either.
+// oldHarvesterRoutes serves these calls. A call that the new API does not serve has no old form either.
 func (s *server) oldHarvesterRoutes(r chi.Router) {
 	byPath := map[string]wire.Endpoint{}
 	for _, e := range s.calls() {
@@ -78,7 +78,7 @@ func (s *server) oldRoute(r chi.Router, name string, serve func(*http.Request, w
 	})
 }
 
-// renamed are the arguments that the call knows, under their new names.
+// renamed returns the call's arguments under their new names.
 func (c oldCall) renamed(a wire.Args) wire.Args {
 	out, left := wire.Args{}, wire.MaxValues
 	for old, name := range c.names {
@@ -107,10 +107,10 @@ func pairOr(said any) func(wire.Envelope) any {
 	}
 }
 
-// bare answers what came out alone.
+// bare answers with the result alone.
 func bare(e wire.Envelope) any { return e.Data }
 
-// pickled is bare for callers that read Python's own form.
+// pickled is bare for callers that read Python's pickle.
 func pickled(e wire.Envelope) any {
 	t, _ := e.Data.(wire.Tally)
 	return wire.PickleOf(t)
@@ -131,7 +131,7 @@ func flatAs(name string) func(wire.Envelope) any {
 	}
 }
 
-// coded answers 0 or another number, and words.
+// coded answers 0 or another number, and a text.
 func coded(e wire.Envelope) any {
 	if e.Success {
 		return []any{0, e.Message}

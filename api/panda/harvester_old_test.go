@@ -114,7 +114,7 @@ func TestMostJobsOfACall(t *testing.T) {
 		ids[i] = i
 	}
 	words := strings.Trim(jsonOf(t, ids), "[]")
-	const many = ": 1001 items, expected at most 1000: say the others with another call"
+	const many = ": 1001 items, expected at most 1000: send the others in another call"
 	for got, want := range map[string]string{
 		c.form("updateJobsInBulk", map[string]string{"jobList": jsonOf(t, old)}):       `[false,"jobList` + many + `"]`,
 		c.form("getStatus", map[string]string{"ids": words}):                           `{"StatusCode":30,"errorDialog":"ids` + many + `"}`,

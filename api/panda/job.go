@@ -13,8 +13,8 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// pandaJob is a lease as pilots of both generations read it, flat. What has no value is left out: without files no pilot
-// stages anything.
+// pandaJob is a lease as pilots of both generations read it, flat. Fields without a value are left out; without files
+// no pilot stages anything.
 type pandaJob struct {
 	StatusCode      int    `json:"StatusCode"`
 	PandaID         int64  `json:"PandaID"`
@@ -38,11 +38,11 @@ type pandaJob struct {
 	taskspec.OutFiles
 }
 
-// noRelease is PanDA's word for a job that needs no release of an experiment's software: pilots of experiments that have
-// such releases would set one up.
+// noRelease is PanDA's word for a job without a release of an experiment's software, which pilots of some experiments
+// would set up.
 const noRelease = "NULL"
 
-// jobOf makes the job of a lease, with what its task says of it.
+// jobOf makes the job of a lease, with the names of its task.
 func (s *pilots) jobOf(r *http.Request, queue string, l *dispatcher.Lease) pandaJob {
 	transformation, jobPars := taskspec.PayloadOf(l, queue, s.base(r)+path.Join(taskspec.TrfPath, dispatcher.LogKey(l.Lease), taskspec.RunShellName))
 	t := s.taskOf(r.Context(), l.Task)
@@ -54,7 +54,7 @@ func (s *pilots) jobOf(r *http.Request, queue string, l *dispatcher.Lease) panda
 		OutFiles: taskspec.OutputsOf(taskspec.FillLate(l.Env[taskspec.OutputsVar], s.base(r), l.Task))}
 }
 
-// base is the URL that the pilot reached us at.
+// base returns the URL at which the pilot reached this daemon.
 func (s Config) base(r *http.Request) string {
 	if s.URL != "" {
 		return strings.TrimSuffix(s.URL, "/")
@@ -65,21 +65,22 @@ func (s Config) base(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// named is what of a task is told with each of its jobs. None of it ever changes.
+// named holds what each job says about its task. It never changes.
 type named struct {
 	name, user, label, processingType, workingGroup, resourceType string
 }
 
-// names remembers tasks whose jobs were given out lately.
+// names remembers the tasks of recently granted jobs.
 type names struct {
 	mu sync.Mutex
 	of map[int64]named
 }
 
-// maxNames bounds what is remembered: a few hundred bytes each.
+// maxNames bounds the tasks remembered, a few hundred bytes each.
 const maxNames = 10000
 
-// taskOf is what a task is called. A pilot runs the job without it: it is not worth losing the lease that was granted.
+// taskOf returns the names of a task. A failure leaves them out: a pilot can run the job without them, and the lease
+// must not be lost.
 func (s *pilots) taskOf(ctx context.Context, id int64) named {
 	s.tasks.mu.Lock()
 	n, known := s.tasks.of[id]

@@ -12,7 +12,7 @@ import (
 	"github.com/divvyhq/divvy/generator/view"
 )
 
-// jobAttributes are the columns of PanDA's table of jobs, all that its programs may look for in a description.
+// jobAttributes lists the columns of PanDA's table of jobs; its programs may look for any of them.
 var jobAttributes = strings.Fields(`
 	PandaID jobDefinitionID schedulerID pilotID creationTime creationHost modificationTime modificationHost AtlasRelease
 	transformation homepackage prodSeriesLabel prodSourceLabel prodUserID assignedPriority currentPriority attemptNr maxAttempt
@@ -29,19 +29,19 @@ var jobAttributes = strings.Fields(`
 	resource_type diskIO memory_leak memory_leak_x2 container_name job_label gco2_regional gco2_global cpu_architecture_level
 	outputFileType`)
 
-// zeroAttributes are 0 in PanDA where nothing is known.
+// zeroAttributes lists the columns that are 0 in PanDA if nothing is known.
 var zeroAttributes = []string{"maxCpuCount", "maxDiskCount", "minRamCount", "cpuConsumptionTime", "pilotErrorCode", "exeErrorCode",
 	"supErrorCode", "ddmErrorCode", "brokerageErrorCode", "jobDispatcherErrorCode", "taskBufferErrorCode", "nEvents",
 	"nOutputDataFiles", "outputFileBytes"}
 
-// description is a job under PanDA's names, all of them. What its last pilot reported stands over what is known here.
+// description is a job under PanDA's names, all of them. Reports of its last pilot override what divvy knows.
 type description map[string]any
 
-// tasksPerPage is how many tasks are looked up at once, each with up to 1 MB of parameters.
+// tasksPerPage bounds the tasks looked up at once, each with up to 1 MB of parameters.
 const tasksPerPage = 500
 
-// describe describes the jobs that there are among ids: one statement for them, and one for each page of their tasks. What
-// payloads reported of themselves is left out: it may be large.
+// describe describes those of ids that exist, with one statement for the jobs, and one for each page of their tasks.
+// Reports of payloads are left out, since they may be large.
 func (s jobs) describe(ctx context.Context, ids []int64) (map[int64]description, error) {
 	rows, err := s.Jobs.JobsByID(ctx, ids)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s jobs) describe(ctx context.Context, ids []int64) (map[int64]description,
 			return nil, err
 		}
 		for _, t := range tasks {
-			t.Parameters = nil // large, and not looked at
+			t.Parameters = nil // large, and not used
 			of[t.ID] = t
 		}
 	}
@@ -116,7 +116,7 @@ func (d description) ofTask(t view.Task) {
 	}
 }
 
-// ofAttempt is what became of a job's running or last attempt.
+// ofAttempt adds the result of a job's running or last attempt.
 func (d description) ofAttempt(jobState string, last dispatcher.Attempt) {
 	if jobState == "leased" {
 		d["jobStatus"] = wire.StatusOf(jobState, dispatcher.LeaseState(last.State))
@@ -131,7 +131,7 @@ func (d description) ofAttempt(jobState string, last dispatcher.Attempt) {
 	}
 	for name, v := range last.Report {
 		switch name {
-		case "siteName", "startTime", "endTime": // said above, from what is known here
+		case "siteName", "startTime", "endTime": // set above, from divvy's own records
 		case "node":
 			d["modificationHost"] = v
 		case "cpuConversionFactor":
@@ -143,12 +143,12 @@ func (d description) ofAttempt(jobState string, last dispatcher.Attempt) {
 	if n, ok := d["coreCount"]; ok {
 		d["actualCoreCount"] = n
 	}
-	if d["transExitCode"] != nil { // a column of text in PanDA
+	if d["transExitCode"] != nil { // a text in PanDA
 		d["transExitCode"] = written(d["transExitCode"])
 	}
 }
 
-// files lists inputs and outputs as PanDA's table of files has them.
+// files lists inputs and outputs in the form of PanDA's table of files.
 func (d description) files(row dispatcher.JobRow, outputs map[string]any) {
 	all := []map[string]any{}
 	add := func(kind, lfn, status string) map[string]any {
@@ -178,7 +178,7 @@ func (d description) files(row dispatcher.JobRow, outputs map[string]any) {
 	}
 }
 
-// extended adds what PanDA works out for lists of a task's jobs.
+// extended adds what PanDA computes for lists of a task's jobs.
 func (d description) extended() description {
 	d["jobDuration"], d["extendedProdSourceLabel"] = nil, written(d["prodSourceLabel"])+"_normal"
 	begin, _ := d["startTime"].(string)
@@ -191,7 +191,7 @@ func (d description) extended() description {
 	return d
 }
 
-// jobName is what a job is called, in the pilot's log too.
+// jobName returns the name of a job, also used in the pilot's log.
 func jobName(task string, taskID, job int64) string {
 	if task == "" {
 		task = "task" + strconv.FormatInt(taskID, 10)

@@ -13,14 +13,14 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// Jobs is what is told of jobs, and done to them; *dispatcher.Dispatcher is one.
+// Jobs reads and cancels jobs; *dispatcher.Dispatcher is one.
 type Jobs interface {
 	// JobsByID finds jobs, each with its running or last attempt, by rising id.
 	JobsByID(ctx context.Context, ids []int64) ([]dispatcher.JobRow, error)
 	JobIDs(context.Context, dispatcher.JobChoice) ([]int64, error)
-	// Metadata is what payloads of a task's finished jobs reported of themselves, by rising id.
+	// Metadata returns what payloads of a task's finished jobs reported about themselves, by rising id.
 	Metadata(ctx context.Context, task, after int64, n int) ([]dispatcher.JobMetadata, error)
-	// KillJobs cancels jobs; those that were live come back, by rising id.
+	// KillJobs cancels jobs and returns those that were live, by rising id.
 	KillJobs(ctx context.Context, ids []int64) ([]int64, error)
 	statistics.Jobs
 	harvesters.Jobs
@@ -28,7 +28,7 @@ type Jobs interface {
 
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
-// calls are those of users' scripts.
+// calls returns the calls of users' scripts about jobs.
 func (s jobs) calls() []wire.Endpoint {
 	if s.Jobs == nil || s.Steering == nil {
 		return nil
@@ -45,25 +45,25 @@ func (s jobs) calls() []wire.Endpoint {
 	}, refusals("job", jobRefusals)...)
 }
 
-// jobRefusals are the calls about jobs that PanDA has and that can do nothing here.
+// jobRefusals lists PanDA's calls about jobs that divvy does not serve.
 var jobRefusals = map[string]refused{
 	"submit":                            {http.MethodPost, "jobs are made of tasks: task/submit takes one, also for a single job (noInput, nEvents 1)"},
 	"set_debug_mode":                    {http.MethodPost, "runShell brings the end of a payload's output when that ends: divvy job logs"},
 	"generate_offline_execution_script": {http.MethodGet, "divvy task show has the command and the environment of a task's jobs, divvy job show what a job is filled with"},
 }
 
-// mostJobs bounds what one call is about: the ids behind are left out, as PanDA does it.
+// mostJobs bounds the jobs of one call; further ids are ignored, as in PanDA.
 const mostJobs = 5500
 
 func first(ids []int64) []int64 { return ids[:min(len(ids), mostJobs)] }
 
-// told is how a job stands and what its pilot is told next.
+// told is the state of a job and the next command to its pilot.
 type told struct {
 	Command *string `json:"command"`
 	Status  *string `json:"status"`
 }
 
-// jobStatus tells of each job its state; null for one that there is not.
+// jobStatus returns the state of each job; null for a job that does not exist.
 func (s jobs) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	stands, err := s.stands(r.Context(), first(a.Integers("job_ids")))
 	if err != nil {
@@ -78,7 +78,7 @@ func (s jobs) jobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Good(all)
 }
 
-// jobDescription tells all that is known of each job; null for one that there is not.
+// jobDescription returns everything known about each job; null for a job that does not exist.
 func (s jobs) jobDescription(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Answer(s.below(), r, "get_description", func(ctx context.Context) ([]description, error) {
 		ids := first(a.Integers("job_ids"))
@@ -91,10 +91,10 @@ func (s jobs) jobDescription(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// metadataPerPage is how many reports of payloads are read at once; each may have 64 kB.
+// metadataPerPage bounds the payload reports read at once, up to 64 kB each.
 const metadataPerPage = 500
 
-// jobMetadata tells what payloads of a task's finished jobs reported, by job.
+// jobMetadata returns what payloads of a task's finished jobs reported, by job.
 func (s jobs) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
 	e := wire.Answer(s.below(), r, "get_metadata_for_analysis_jobs", func(ctx context.Context) (map[string]any, error) {
 		found, after := map[string]any{}, int64(0)
@@ -118,7 +118,7 @@ func (s jobs) jobMetadata(r *http.Request, a wire.Args) wire.Envelope {
 	return e
 }
 
-// killJobs cancels jobs, and says of each if it was live. Pilots hear of it with their next update.
+// killJobs cancels jobs, and says of each whether it was live. Its pilot is told with the next update.
 func (s jobs) killJobs(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Answer(s.below(), r, "kill", func(ctx context.Context) ([]bool, error) { return s.kill(ctx, first(a.Integers("job_ids"))) })
 }
@@ -135,7 +135,7 @@ func (s jobs) kill(ctx context.Context, ids []int64) ([]bool, error) {
 	return done, nil
 }
 
-// setCommand gives a pilot a command: to end its job. It has no other ear for commands here.
+// setCommand sends a pilot the only command that it can get: to end its job.
 func (s jobs) setCommand(r *http.Request, a wire.Args) wire.Envelope {
 	if command := a.Text("command"); command != wire.Killed {
 		return wire.Bad("set_command: %q is not served here, only %s", command, wire.Killed)
@@ -151,5 +151,5 @@ func (s jobs) setCommand(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Envelope{Success: true, Message: fmt.Sprintf("command=%s is registered", wire.Killed)}
 }
 
-// reassignJobs has nothing to do: a job that does not run yet belongs to no queue, but to all that can run it.
+// reassignJobs does nothing: a job that does not run yet belongs to no queue, but to all queues that can run it.
 func (s jobs) reassignJobs(*http.Request, wire.Args) wire.Envelope { return wire.Good(nil) }

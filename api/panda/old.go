@@ -16,7 +16,7 @@ import (
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
-// oldCalls are those of pilot3 up to 3.11. Its answers are flat, and 200 also where they say no.
+// oldCalls returns the calls of pilot3 up to 3.11. Answers are flat, and have status 200 even if they refuse.
 func (s *server) oldRoutes(r chi.Router) {
 	for name, serve := range map[string]func(*http.Request, wire.Args) (int, any){
 		"getJob": s.pilots.getJob, "updateJob": s.pilots.updateJob, "updateWorkerPilotStatus": s.pilots.updateWorkerPilotStatus,
@@ -37,12 +37,12 @@ func (s *server) oldRoutes(r chi.Router) {
 	r.HandleFunc("/server/panda/*", notThere)
 }
 
-// oldGetJob are the arguments of getJob that mean something here.
+// oldGetJob lists the arguments of getJob that divvy uses.
 var oldGetJob = wire.Params{"siteName": wire.Text, "computingElement": wire.Text, "prodSourceLabel": wire.Text, "diskSpace": wire.Number, "mem": wire.Number,
 	"node": wire.Text, "prodUserID": wire.Text, "taskID": wire.Integer, "resourceType": wire.Text, "harvester_id": wire.Text, "worker_id": wire.Text,
 	"schedulerID": wire.Text, "remaining_time": wire.Number, "nJobs": wire.Integer}
 
-// getJob gives the job, flat, or a list of them where nJobs was said.
+// getJob returns a job, flat, or a list of jobs if the request has nJobs.
 func (s *pilots) getJob(r *http.Request, a wire.Args) (int, any) {
 	a = oldGetJob.Lenient(a)
 	_, bulk := a["nJobs"]
@@ -74,19 +74,19 @@ func (s *pilots) getJob(r *http.Request, a wire.Args) (int, any) {
 	return http.StatusOK, jobs[0]
 }
 
-// jobList is the answer to who asked for several jobs.
+// jobList is the answer to a request for several jobs.
 type jobList[J any] struct {
 	StatusCode int `json:"StatusCode"`
 	Jobs       []J `json:"jobs"`
 }
 
-// heard is the answer to an update: the command is NULL in the old API where there is none, and as idle says in the new one.
+// heard is the answer to an update. Without a command the old API says NULL; for the new one see idle.
 type heard struct {
 	StatusCode int `json:"StatusCode"`
 	Command    any `json:"command"`
 }
 
-// updateJob hears a heartbeat, or the end of a job.
+// updateJob records a heartbeat, or the end of a job.
 func (s *pilots) updateJob(r *http.Request, a wire.Args) (int, any) {
 	u := fromOld(oldParams.Lenient(a))
 	switch {
@@ -109,8 +109,8 @@ func (s *pilots) updateJob(r *http.Request, a wire.Args) (int, any) {
 	return http.StatusOK, heard{wire.ScSuccess, wire.NoCommand}
 }
 
-// heed is hear within a time. Who says a last word is worth waiting for: it is said again here as long as there is time,
-// since the pilot says it twice at most.
+// heed is hear with a time limit. A final state is worth waiting for: heed repeats it while there is time, since the
+// pilot sends it twice at most.
 func (s *pilots) heed(ctx context.Context, u update) (kill bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout/2)
 	defer cancel()
@@ -132,7 +132,7 @@ func (s *pilots) heed(ctx context.Context, u update) (kill bool, err error) {
 	return kill, err
 }
 
-// updateWorkerPilotStatus hears that a pilot has begun or ended.
+// updateWorkerPilotStatus records that a pilot has begun or ended.
 func (s *pilots) updateWorkerPilotStatus(r *http.Request, a wire.Args) (int, any) {
 	a = wire.Params{"status": wire.Text, "harvesterID": wire.Text, "workerID": wire.Text, "node_id": wire.Text}.Lenient(a)
 	if !workerStatus(a.Text("status")) {
@@ -144,12 +144,12 @@ func (s *pilots) updateWorkerPilotStatus(r *http.Request, a wire.Args) (int, any
 
 func workerStatus(s string) bool { return s == "started" || s == "finished" }
 
-// heardOnly is the answer to who needs none.
+// heardOnly is the answer to a caller that needs no result.
 type heardOnly struct {
 	StatusCode int `json:"StatusCode"`
 }
 
-// getStatus tells how jobs stand: their states and attempts in the order of the ids, with commas.
+// getStatus returns the states and attempts of jobs in the order of the ids, with commas.
 func (s *pilots) getStatus(r *http.Request, a wire.Args) (int, any) {
 	a = wire.Params{"ids": wire.Text}.Lenient(a)
 	var ids []int64

@@ -15,15 +15,15 @@ import (
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
-// onlyUser is the user to whose tasks the caller is bound; "": to nobody's.
+// onlyUser returns the user to whose tasks the caller is restricted; "": no restriction.
 func onlyUser(ctx context.Context) string { return wire.CallerOf(ctx).OnlyUser() }
 
-// notOf is the refusal of what belongs to another user than the caller's.
+// notOf refuses a task or job of another user.
 func notOf(ctx context.Context, what string, id int64) error {
 	return wire.Forbid(fmt.Errorf("%s %d is not one of %s", what, id, wire.CallerOf(ctx)))
 }
 
-// forOperators refuses callers that are bound to one user what changes things for all.
+// forOperators refuses changes for all users to callers that are restricted to one user.
 func forOperators(ctx context.Context, call string) error {
 	if onlyUser(ctx) == "" {
 		return nil
@@ -31,11 +31,11 @@ func forOperators(ctx context.Context, call string) error {
 	return wire.Forbid(fmt.Errorf("%s needs the role operator or admin; this is %s", call, wire.CallerOf(ctx)))
 }
 
-// ownTasks bounds who stands for a user to that user's tasks, as the native API bounds submitters. Every call about tasks goes
-// through it and ownSteering, so that none need think of them.
+// ownTasks restricts callers of one user to that user's tasks, as the native API restricts submitters. All calls
+// about tasks go through ownTasks and ownSteering, so that no call can forget the restriction.
 type ownTasks struct{ Known }
 
-// Task is that of the generator, if the caller may see it.
+// Task returns a task that the caller may see.
 func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	t, err := o.Known.Task(ctx, id)
 	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
@@ -44,7 +44,7 @@ func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	return t, err
 }
 
-// may refuses the task of another user. That there is none is for the verb to say.
+// may refuses the task of another user. A task that does not exist is left to the caller.
 func (o ownTasks) may(ctx context.Context, id int64) error {
 	if onlyUser(ctx) == "" {
 		return nil
@@ -55,7 +55,7 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 	return nil
 }
 
-// TasksByID finds those that the caller may see.
+// TasksByID finds tasks that the caller may see.
 func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]view.Task, error) {
 	tasks, err := o.Known.TasksByID(ctx, ids)
 	if user := onlyUser(ctx); user != "" {
@@ -64,7 +64,7 @@ func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]view.Task, erro
 	return tasks, err
 }
 
-// Recent lists those that the caller may see.
+// Recent lists tasks that the caller may see.
 func (o ownTasks) Recent(ctx context.Context, r view.Recent) ([]view.Task, error) {
 	if user := onlyUser(ctx); user != "" {
 		r.User = user
@@ -72,7 +72,7 @@ func (o ownTasks) Recent(ctx context.Context, r view.Recent) ([]view.Task, error
 	return o.Known.Recent(ctx, r)
 }
 
-// ownSteering bounds who stands for a user to steering that user's tasks.
+// ownSteering lets callers of one user steer that user's tasks only.
 type ownSteering struct {
 	Steering
 	tasks ownTasks
@@ -94,7 +94,7 @@ func (o ownSteering) Prioritise(ctx context.Context, id int64, priority int) (ge
 	return o.Steering.Prioritise(ctx, id, priority)
 }
 
-// Reassign is not for submitters, as in the native API: whose share work counts for is not theirs to say.
+// Reassign is not for submitters, as in the native API: they do not choose the share that work counts for.
 func (o ownSteering) Reassign(ctx context.Context, r generator.ReassignRequest) (generator.Reassigned, error) {
 	if err := forOperators(ctx, "reassign_global_share"); err != nil {
 		return generator.Reassigned{}, err
@@ -102,13 +102,14 @@ func (o ownSteering) Reassign(ctx context.Context, r generator.ReassignRequest) 
 	return o.Steering.Reassign(ctx, r)
 }
 
-// ownJobs bounds who stands for a user to the jobs of that user's tasks. tasks may be nil: then no call shows or ends jobs.
+// ownJobs restricts callers of one user to the jobs of that user's tasks. If tasks is nil, no call shows or ends
+// jobs.
 type ownJobs struct {
 	Jobs
 	tasks Known
 }
 
-// mayTask refuses the task of another user. Of one that there is not there are no jobs either.
+// mayTask refuses the task of another user. A task that does not exist has no jobs to show.
 func (o ownJobs) mayTask(ctx context.Context, id int64) error {
 	if onlyUser(ctx) == "" {
 		return nil
@@ -116,7 +117,7 @@ func (o ownJobs) mayTask(ctx context.Context, id int64) error {
 	return ownTasks{o.tasks}.may(ctx, id)
 }
 
-// mayJobs refuses all, when one of the jobs is that of another user's task.
+// mayJobs refuses all jobs if one of them belongs to another user's task.
 func (o ownJobs) mayJobs(ctx context.Context, rows []dispatcher.JobRow) error {
 	if onlyUser(ctx) == "" {
 		return nil
@@ -156,7 +157,7 @@ func (o ownJobs) JobsByID(ctx context.Context, ids []int64) ([]dispatcher.JobRow
 	return rows, nil
 }
 
-// JobIDs are those of a task that the caller may see.
+// JobIDs returns the ids of a task's jobs if the caller may see the task.
 func (o ownJobs) JobIDs(ctx context.Context, c dispatcher.JobChoice) ([]int64, error) {
 	if err := o.mayTask(ctx, c.Task); err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func (o ownJobs) JobIDs(ctx context.Context, c dispatcher.JobChoice) ([]int64, e
 	return o.Jobs.JobIDs(ctx, c)
 }
 
-// Metadata is what payloads reported of a task that the caller may see.
+// Metadata returns payload reports of a task that the caller may see.
 func (o ownJobs) Metadata(ctx context.Context, task, after int64, n int) ([]dispatcher.JobMetadata, error) {
 	if err := o.mayTask(ctx, task); err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (o ownJobs) Metadata(ctx context.Context, task, after int64, n int) ([]disp
 	return o.Jobs.Metadata(ctx, task, after, n)
 }
 
-// KillJobs cancels jobs that the caller may steer: all, or none where one of them is another's.
+// KillJobs cancels jobs that the caller may steer: all, or none if one belongs to another user.
 func (o ownJobs) KillJobs(ctx context.Context, ids []int64) ([]int64, error) {
 	if onlyUser(ctx) != "" {
 		if _, err := o.JobsByID(ctx, ids); err != nil {
@@ -182,7 +183,7 @@ func (o ownJobs) KillJobs(ctx context.Context, ids []int64) ([]int64, error) {
 	return o.Jobs.KillJobs(ctx, ids)
 }
 
-// SetTargetSlots is not for submitters: a queue is everybody's.
+// SetTargetSlots is not for submitters, since a queue serves all users.
 func (o ownJobs) SetTargetSlots(ctx context.Context, t dispatcher.TargetSlots) error {
 	if err := forOperators(ctx, "add_target_slots"); err != nil {
 		return err
@@ -190,7 +191,7 @@ func (o ownJobs) SetTargetSlots(ctx context.Context, t dispatcher.TargetSlots) e
 	return o.Jobs.SetTargetSlots(ctx, t)
 }
 
-// ownWorkers keeps who stands for a user from ending workers, which run jobs of everybody.
+// ownWorkers keeps callers of one user from ending workers, which run jobs of all users.
 type ownWorkers struct{ harvesters.Workers }
 
 // Sweep is not for submitters.
@@ -201,7 +202,7 @@ func (o ownWorkers) Sweep(ctx context.Context, w harvester.Sweep) (int, error) {
 	return o.Workers.Sweep(ctx, w)
 }
 
-// bound are the parts of a configuration, each bound to what its caller may see and steer.
+// bound is a configuration restricted to what its caller may see and steer.
 func (s Config) bound() Config {
 	if s.Jobs != nil {
 		s.Jobs = ownJobs{s.Jobs, s.Known}

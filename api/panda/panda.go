@@ -13,35 +13,39 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// Config is what the API is made of. Dispatcher and Tasks are needed.
+// Config configures PanDA's API. Dispatcher and Tasks are required.
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
-	// Jobs and Work serve statistics, Jobs and Workers Harvester, Jobs users' scripts; without them their calls are not there.
+	// Jobs and Work serve statistics; Jobs and Workers, Harvester; Jobs, users' scripts. Calls that lack theirs do
+	// not exist.
 	Jobs    Jobs
 	Work    statistics.Work
 	Workers harvesters.Workers
-	// Sandboxes serve clients that upload files for their jobs; without them these calls are not there.
+	// Sandboxes stores files that clients upload for their jobs; without it these calls do not exist.
 	Sandboxes Sandboxes
 	Log       *slog.Logger
-	// Known, Submissions, Steering and Site serve scripts that submit and steer tasks; without them their calls are not there.
+	// Known, Submissions, Steering and Site serve scripts that submit and steer tasks; without them these calls do
+	// not exist.
 	Known       Known
 	Submissions Submissions
 	Steering    Steering
 	Site        Site
-	// Callers are let in; without a Book everybody is, as whom the context has. /trf/ stands outside of it.
+	// Callers decides who is admitted. Without a Book everyone is, as the caller of the context. /trf/ needs no
+	// caller.
 	Callers access.Entrance
-	// Anonymous lets everybody in, with any credential or none.
+	// Anonymous admits everyone, with any credential or none.
 	Anonymous bool
 	// Gate knows the pilots of queues; nil = every queue is for all.
 	Gate Gate
-	// URL is where pilots download their payload script, such as https://divvy.example.org:25443; empty = where the request came.
+	// URL is where pilots download their payload script, such as https://divvy.example.org:25443; empty = the URL of
+	// the request.
 	URL string
-	// Transforms is a folder of payload scripts, served at /trf/; empty = only runShell is.
+	// Transforms is a folder of payload scripts, served at /trf/; empty = only runShell.
 	Transforms string
 	// Wait bounds how long a pull waits for a job; 0 = 20 s.
 	Wait time.Duration
-	// Lease is what the lease of an attempt lasts from each update on; 0 = 100 minutes, three of their heartbeats.
+	// Lease is how long the lease of an attempt lasts from each update; 0 = 100 minutes, three heartbeats of a pilot.
 	Lease time.Duration
 	// Timeout bounds a request without its wait; 0 = a minute.
 	Timeout time.Duration
@@ -54,17 +58,17 @@ const (
 	defaultTimeout = time.Minute
 )
 
-// server has the routes, and what pilots, Harvesters, scripts and monitors call.
+// server holds the routes, and the calls of pilots, Harvesters, scripts and monitors.
 type server struct {
 	Config
 	pilots     *pilots
 	tasks      tasks
 	jobs       jobs
 	statistics statistics.Calls
-	uploads    *uploads // those that are in memory
+	uploads    *uploads // the uploads in memory
 }
 
-// pilots are the calls of pilots, and of Harvesters for theirs, in both generations.
+// pilots serves pilots, and Harvesters for their pilots, in both generations.
 type pilots struct {
 	Config
 	tasks      names
@@ -78,10 +82,10 @@ type (
 	jobs  struct{ Config }
 )
 
-// below is how calls go on to the packages below.
+// below says how the packages below are called.
 func (s Config) below() wire.Below { return wire.Below{Timeout: s.Timeout, Log: s.Log} }
 
-// Routes puts the routes of both generations, /trf/ and /cache/ on a router.
+// Routes adds the routes of both generations, /trf/ and /cache/ to a router.
 func Routes(root chi.Router, c Config) {
 	s := newServer(c)
 	root.Group(func(r chi.Router) {
@@ -102,7 +106,7 @@ func Routes(root chi.Router, c Config) {
 	s.trfRoutes(root)
 }
 
-// calls are those of the new API.
+// calls returns the calls of the new API.
 func (s *server) calls() []wire.Endpoint {
 	return slices.Concat(s.pilots.calls(), s.tasks.calls(), s.pilots.harvesters.Endpoints(), s.jobs.calls(), s.statistics.Endpoints(), s.systemCalls(), s.fileCalls())
 }

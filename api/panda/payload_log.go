@@ -16,19 +16,21 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 )
 
-// A pilot of PanDA reports nothing of what its payload wrote. So runShell brings the end of it: each job names a transformation
-// of its own, /trf/<key>/runShell, which knows where to post it. The key is a secret of the attempt, good for that alone.
+// PanDA's pilots do not report the output of their payload, so runShell sends the end of it. Each job names a
+// transformation of its own, /trf/<key>/runShell, which knows where to post the output. The key is a secret of the
+// attempt, good for that purpose only.
 
-// keyParam is a log key in the path of a route; logName is what a payload posts to, below it.
+// keyParam is a log key in the path of a route. A payload posts to logName below it.
 const (
 	keyParam = "{key:[A-Za-z0-9_-]{38}}"
 	logName  = "log"
 )
 
-// noLog is the line of runShell that says where its output goes.
+// noLog is the line of runShell that says where the output goes.
 var noLog = []byte("\ndivvy_log=\n")
 
-// withLog is a script that knows where the output of the attempt goes whose key the request has; without a key as it is.
+// withLog completes a script with the log address of the attempt whose key the request has; without a key the script
+// stays as it is.
 func (s *server) withLog(script []byte, r *http.Request) []byte {
 	key := chi.URLParam(r, "key")
 	if key == "" {
@@ -38,7 +40,7 @@ func (s *server) withLog(script []byte, r *http.Request) []byte {
 	return bytes.Replace(script, noLog, []byte(to), 1)
 }
 
-// payloadLog is POST /trf/<key>/log, of a payload that has ended or is about to.
+// payloadLog is POST /trf/<key>/log, sent by a payload that has ended or is about to end.
 func (s *server) payloadLog(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -58,10 +60,10 @@ func (s *server) payloadLog(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keyInPath finds log keys where they stand in paths, and in what pilots say: their logs name the transformation.
+// keyInPath finds log keys in paths, and in reports of pilots, whose logs name the transformation.
 var keyInPath = regexp.MustCompile(`/trf/[A-Za-z0-9_-]{38}/`)
 
-// HideKeys is a text without the log keys in it.
+// HideKeys removes log keys from a text.
 func HideKeys(text string) string { return keyInPath.ReplaceAllLiteralString(text, "/trf/.../") }
 
 func hideKeys(v any) any {
@@ -80,7 +82,7 @@ func hideKeys(v any) any {
 	return v
 }
 
-// withoutKeys are arguments without log keys.
+// withoutKeys returns the arguments without log keys.
 func withoutKeys(a wire.Args) wire.Args {
 	return wire.Args(hideKeys(map[string]any(a)).(map[string]any))
 }

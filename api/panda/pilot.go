@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
-// calls are those that pilots make, and Harvester for them.
+// calls returns the calls of pilots, and of Harvester for its pilots.
 func (s *pilots) calls() []wire.Endpoint {
 	return []wire.Endpoint{
 		wire.ByPost("/pilot/acquire_jobs", wire.Params{"site_name": wire.Text | wire.Needed, "timeout": wire.Number, "memory": wire.Number,
@@ -38,7 +38,7 @@ func (s *pilots) calls() []wire.Endpoint {
 	}
 }
 
-// acquireJobs gives a list of jobs. It waits for the first one well below the caller's timeout.
+// acquireJobs returns a list of jobs. It waits for the first one, well below the caller's timeout.
 func (s *pilots) acquireJobs(r *http.Request, a wire.Args) wire.Envelope {
 	q := wanted{queue: a.Text("site_name"), element: a.Text("computing_element"), label: a.Text("prod_source_label"),
 		memoryMB: a.Number("memory"), diskMB: a.Number("disk_space"), remainingS: a.Number("remaining_time"),
@@ -67,7 +67,7 @@ func (s *pilots) acquireJobs(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Good(jobList[pandaJob]{wire.ScSuccess, jobs})
 }
 
-// updateOne hears a heartbeat, or the end of a job.
+// updateOne records a heartbeat, or the end of a job.
 func (s *pilots) updateOne(r *http.Request, a wire.Args) wire.Envelope {
 	u := fromNew(a)
 	if !u.known() {
@@ -89,8 +89,7 @@ func (s *pilots) updateOne(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Good(heard{wire.ScSuccess, idle(r)})
 }
 
-// idle is the command of an answer that has none. Pilots since the middle of 2026 look for blanks in whatever stands there
-// unless it is NULL: null would end them.
+// idle is the command in an answer without one. Newer pilots look for blanks in any command but NULL, so null would end them.
 func idle(r *http.Request) any {
 	if byPilot(r) {
 		return wire.NoCommand
@@ -98,11 +97,11 @@ func idle(r *http.Request) any {
 	return nil
 }
 
-// tooMany refuses a longer list than one call is served: each update is a transaction of its own.
-const tooMany = "%s: %d items, expected at most %d: say the others with another call"
+// tooMany refuses a list that is too long for one call; each update is a transaction of its own.
+const tooMany = "%s: %d items, expected at most %d: send the others in another call"
 
-// updateBulk hears several; each has an envelope of its own. One that does not say which job it is of spoils them
-// all, before anything is done.
+// updateBulk records several updates; each has an envelope of its own. If one of them does not name its job, all are
+// refused.
 func (s *pilots) updateBulk(r *http.Request, a wire.Args) wire.Envelope {
 	if n := len(a.List("job_list")); n > maxJobs {
 		e := wire.Bad(tooMany, "job_list", n, maxJobs)
@@ -129,7 +128,7 @@ func (s *pilots) updateBulk(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Good(all)
 }
 
-// stand is how a job stands.
+// stand is the state of a job.
 type stand struct {
 	Job     int64  `json:"job_id"`
 	Status  string `json:"status"`
@@ -148,7 +147,7 @@ func (s *pilots) getJobStatus(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Good(stands)
 }
 
-// stands looks jobs up, in the order of their ids.
+// stands looks up jobs, in the order of their ids.
 func (s Config) stands(ctx context.Context, ids []int64) ([]stand, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -177,7 +176,7 @@ func (s Config) stands(ctx context.Context, ids []int64) ([]stand, error) {
 	return all, nil
 }
 
-// updateWorkerStatus hears that a pilot has begun or ended.
+// updateWorkerStatus records that a pilot has begun or ended.
 func (s *pilots) updateWorkerStatus(r *http.Request, a wire.Args) wire.Envelope {
 	if !workerStatus(a.Text("status")) {
 		return wire.Bad("Invalid worker state. The worker state has to be in ('started', 'finished')")
@@ -185,8 +184,8 @@ func (s *pilots) updateWorkerStatus(r *http.Request, a wire.Args) wire.Envelope 
 	return s.harvesters.NoteWorker(r, a.Text("worker_id"), harvester.Said{Harvester: a.Text("harvester_id"), Status: a.Text("status"), Node: a.Text("node_id")})
 }
 
-// updateWorkerNode and updateWorkerGPU hear what a host is made of. Pilots say what they need with each pull, so nothing
-// is done with it; the answer tells whether it is known already.
+// updateWorkerNode and updateWorkerGPU receive the description of a host. divvy does not need it, since pilots state
+// their needs with each pull; the answer says whether the host was known already.
 func (s *pilots) updateWorkerNode(_ *http.Request, a wire.Args) wire.Envelope {
 	if s.nodes.before(a.Text("site"), a.Text("host_name")) {
 		return wire.Envelope{Success: true, Message: "Updated existing worker node."}
@@ -201,13 +200,13 @@ func (s *pilots) updateWorkerGPU(_ *http.Request, a wire.Args) wire.Envelope {
 	return wire.Envelope{Success: true, Message: "Inserted new worker node GPU."}
 }
 
-// seen remembers what was told before, at this daemon and not for ever.
+// seen remembers the hosts that called, at this daemon and for a time.
 type seen struct {
 	mu sync.Mutex
 	of map[string]bool
 }
 
-// maxSeen bounds what is remembered, a hundred bytes each.
+// maxSeen bounds the hosts remembered, a hundred bytes each.
 const maxSeen = 100000
 
 func (s *seen) before(words ...string) bool {

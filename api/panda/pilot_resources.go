@@ -8,7 +8,7 @@ import (
 	"github.com/divvyhq/divvy/api/panda/wire"
 )
 
-// resourceType is a class of jobs, told apart as generator.Spec does; null = no bound. Memory is in MB a core.
+// resourceType is a class of jobs, with the bounds that generator.Spec uses; null = no bound. Memory is in MB a core.
 type resourceType struct {
 	Name      string `json:"resource_name"`
 	MinCores  int    `json:"mincore"`
@@ -17,7 +17,7 @@ type resourceType struct {
 	MaxMemory *int   `json:"maxrampercore"`
 }
 
-// resourceTypes are all classes.
+// resourceTypes lists all classes.
 func resourceTypes() []resourceType {
 	one, most, more := 1, 2000, 2001
 	return []resourceType{
@@ -26,12 +26,12 @@ func resourceTypes() []resourceType {
 	}
 }
 
-// getResourceTypes is how pilots of the new API ask for them.
+// getResourceTypes answers pilots of the new API.
 func (s *pilots) getResourceTypes(*http.Request, wire.Args) wire.Envelope {
 	return wire.Good(resourceTypes())
 }
 
-// oldResourceTypes is how all others do. Pilots read a list there as none: they know it as text only.
+// oldResourceTypes answers all others. Pilots accept the list as text only.
 func (s *pilots) oldResourceTypes(r *http.Request, _ wire.Args) (int, any) {
 	var list any = resourceTypes()
 	if byPilot(r) {
@@ -44,11 +44,11 @@ func (s *pilots) oldResourceTypes(r *http.Request, _ wire.Args) (int, any) {
 	return http.StatusOK, map[string]any{"StatusCode": wire.ScSuccess, "ResourceTypes": list}
 }
 
-// byPilot says whether a pilot asks, not a script or a Harvester.
+// byPilot reports whether a pilot asks, not a script or a Harvester.
 func byPilot(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "pilot/") }
 
-// setDebugMode is what pilots of some queues ask for before they begin a job. It means nothing here; a refusal would be
-// repeated two minutes later, and the job's first lease is over by then.
+// setDebugMode accepts and ignores a call that pilots of some queues make before a job. They repeat a refused call
+// two minutes later, when the job's first lease is over.
 func (s *pilots) setDebugMode(*http.Request, wire.Args) wire.Envelope {
 	return wire.Envelope{Success: true, Message: "there is no debug mode here: what a heartbeat says of a payload's output is kept at any time"}
 }

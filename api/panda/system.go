@@ -11,7 +11,7 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// systemCalls tell who asks, and that somebody answers.
+// systemCalls returns the calls that show the caller's identity and that the server is alive.
 func (s *server) systemCalls() []wire.Endpoint {
 	return []wire.Endpoint{
 		wire.ByGet("/system/is_alive", wire.Params{}, func(*http.Request, wire.Args) wire.Envelope { return wire.Good(nil) }),
@@ -21,7 +21,7 @@ func (s *server) systemCalls() []wire.Endpoint {
 	}
 }
 
-// getAttributes says back what it was asked, as it came here. Credentials are left out.
+// getAttributes returns the request as it arrived, without credentials.
 func (s *server) getAttributes(r *http.Request, a wire.Args) wire.Envelope {
 	said, env := map[string]string{}, map[string]string{"REQUEST_METHOD": r.Method, "REQUEST_URI": r.RequestURI, "REMOTE_ADDR": r.RemoteAddr,
 		"SERVER_PROTOCOL": r.Proto, "HTTP_HOST": r.Host, "SSL_CLIENT_S_DN": wire.CallerOf(r.Context()).DN}
@@ -38,7 +38,7 @@ func (s *server) getAttributes(r *http.Request, a wire.Args) wire.Envelope {
 	return e
 }
 
-// lines lists names and values, a line each.
+// lines formats names and values, one a line.
 func lines(of map[string]string, between string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -47,7 +47,7 @@ func lines(of map[string]string, between string) string {
 	return strings.Join(all, "\n")
 }
 
-// getUserAttributes says who is asking, in PanDA's words. There are no working groups here.
+// getUserAttributes returns the caller's identity in PanDA's words. divvy has no working groups of callers.
 func (s *server) getUserAttributes(r *http.Request, _ wire.Args) wire.Envelope {
 	c := wire.CallerOf(r.Context())
 	production := !c.Anonymous() && c.Is(access.Operator, access.Admin)

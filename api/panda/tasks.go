@@ -26,7 +26,7 @@ const (
 	taskRefused = 1
 	taskUnknown = 2
 	taskForeign = 3 // permission denied
-	taskState   = 4 // it is in no state for that
+	taskState   = 4 // not possible in its state
 )
 
 // Known reads the tasks that scripts ask for; *view.Reader is one.
@@ -39,19 +39,19 @@ type Known interface {
 // Submissions takes tasks; *generator.Submissions is one.
 type Submissions interface {
 	Submit(context.Context, generator.SubmitRequest) (view.Task, error)
-	// Reject keeps a task that cannot be, with what is wrong with it.
+	// Reject stores a task whose parameters are wrong, with the reason.
 	Reject(context.Context, generator.Rejected) (view.Task, error)
 }
 
 // Steering changes tasks; *generator.Verbs is one.
 type Steering interface {
-	// Say says a verb to a task, a retry perhaps with changes.
+	// Say applies a verb to a task, a retry perhaps with changes.
 	Say(ctx context.Context, verb generator.Verb, id int64, with *spec.Changes) (generator.Change, error)
 	Prioritise(ctx context.Context, id int64, priority int) (generator.PriorityChange, error)
 	Reassign(context.Context, generator.ReassignRequest) (generator.Reassigned, error)
 }
 
-// Site knows the site in force; *site.Store is one.
+// Site reads the site in force; *site.Store is one.
 type Site interface {
 	Load(context.Context) (*site.Site, error)
 }
@@ -63,7 +63,7 @@ var (
 	_ Site        = (*site.Store)(nil)
 )
 
-// calls are those of people's scripts about tasks.
+// calls returns the calls of people's scripts about tasks.
 func (s tasks) calls() []wire.Endpoint {
 	if s.Submissions == nil || s.Steering == nil || s.Site == nil {
 		return nil
@@ -102,7 +102,7 @@ func (s tasks) calls() []wire.Endpoint {
 	return slices.Concat(served, s.alreadySo(), refusals("task", notServed))
 }
 
-// oneTask are the arguments of a call about one task.
+// oneTask lists the arguments of a call about one task.
 func oneTask(more wire.Params) wire.Params {
 	p := wire.Params{"task_id": wire.Integer | wire.Needed}
 	maps.Copy(p, more)
@@ -136,7 +136,7 @@ func (s tasks) taskVerb(verb generator.Verb) func(*http.Request, wire.Args) wire
 	})
 }
 
-// doneToTask says a verb to a task; repeated, it is answered as if it had done it.
+// doneToTask applies a verb to a task. A repeat gets the answer of a success.
 func (s tasks) doneToTask(verb generator.Verb, do func(context.Context, int64) (generator.Change, error)) func(*http.Request, wire.Args) wire.Envelope {
 	return func(r *http.Request, a wire.Args) wire.Envelope {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
@@ -154,7 +154,7 @@ func (s tasks) doneToTask(verb generator.Verb, do func(context.Context, int64) (
 	}
 }
 
-// changed says what a verb did, with PanDA's names of states.
+// changed describes the effect of a verb, with PanDA's names of states.
 func changed(c generator.Change) string {
 	words := []string{fmt.Sprintf("task %d: %s -> %s", c.Task, pandaState(c.Before), pandaState(c.After))}
 	for _, p := range []struct {
@@ -168,10 +168,11 @@ func changed(c generator.Change) string {
 	return strings.Join(words, ", ")
 }
 
-// mostReassigned is how many tasks go to another share at once.
+// mostReassigned bounds the tasks that one call moves to another share.
 const mostReassigned = 1000
 
-// reassignShare gives tasks to another share with their jobs. The message says of each task what did not go and why.
+// reassignShare moves tasks with their jobs to another share. The message says for each task what was not moved, and
+// why.
 func (s tasks) reassignShare(r *http.Request, a wire.Args) wire.Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -221,12 +222,12 @@ func (s tasks) changePriority(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Envelope{Success: true, Message: "1 tasks changed"}
 }
 
-// taskStatus is the state of a task, by PanDA's name.
+// taskStatus returns the state of a task by PanDA's name.
 func (s tasks) taskStatus(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_status", func(t view.Task) wire.Envelope { return wire.Good(factsOf(t)["status"]) })
 }
 
-// taskParameters are those that the task was submitted with.
+// taskParameters returns the parameters with which the task was submitted.
 func (s tasks) taskParameters(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_task_parameters", func(t view.Task) wire.Envelope {
 		kept := keptOf(t)
@@ -237,7 +238,7 @@ func (s tasks) taskParameters(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// keptOf is what was kept of a submission; empty for a task that came in another way.
+// keptOf returns the stored submission; empty for a task that was submitted otherwise.
 func keptOf(t view.Task) (kept submitted) {
 	if json.Unmarshal(t.Parameters, &kept) != nil || kept.Parameters == nil {
 		return submitted{}
@@ -245,5 +246,5 @@ func keptOf(t view.Task) (kept submitted) {
 	return kept
 }
 
-// IgnoredOf lists the task parameters of a submission by PanDA's calls that change nothing here.
+// IgnoredOf lists the parameters of a submission by PanDA's calls that divvy ignores.
 func IgnoredOf(t view.Task) []taskspec.Ignored { return keptOf(t).Ignored }

@@ -32,11 +32,11 @@ import (
 //	aborted      aborted      broken             (its parameters cannot be: insert_task_parameters; that is told)
 var pandaStates = map[string]string{"submitting": "registered", "waiting": "pending"}
 
-// superStates are what PanDA's lists sum states up to; a state that is not here is running.
+// superStates maps states to the coarser states of PanDA's lists; any other state is running.
 var superStates = map[string]string{"submitting": "registered", "waiting": "registered", "ready": "ready", "done": "done",
 	"finished": "finished", "failed": "failed", "aborted": "aborted"}
 
-// broken is PanDA's state of a task that cannot be.
+// broken is PanDA's state of a task with wrong parameters.
 const broken = "broken"
 
 // taskStates are all states of tasks here.
@@ -51,7 +51,7 @@ func pandaState(state string) string {
 	return state
 }
 
-// superState is what PanDA sums a state up to.
+// superState returns the coarser state of PanDA's lists.
 func superState(state string) string {
 	if name, there := superStates[state]; there {
 		return name
@@ -59,11 +59,12 @@ func superState(state string) string {
 	return "running"
 }
 
-// facts are what a task is and how it stands, by the names of PanDA's tables. All names are always there; what is not
-// known, or not yet, is null. Times are UTC.
+// facts describes a task by the names of PanDA's tables. It has all names always; an unknown value is null. Times are
+// UTC.
 type facts map[string]any
 
-// factsOf knows of a task without an end that it changed just now: PanDA's programs ask for tasks by their last change.
+// factsOf returns the facts of a task. A task without an end counts as changed just now, since PanDA's programs ask
+// for tasks by their last change.
 func factsOf(t view.Task) facts {
 	kept := keptOf(t)
 	given, _ := wire.ParseJSON(kept.Parameters) // read before, and digits count; none where there are none
@@ -101,7 +102,7 @@ func factsOf(t view.Task) facts {
 	return f
 }
 
-// orNull is a text, or null for an empty one.
+// orNull returns a text, or null for an empty one.
 func orNull(s string) any {
 	if s == "" {
 		return nil
@@ -123,7 +124,7 @@ func sumUp(n view.JobCounts) string {
 	return strings.Join(words, ",")
 }
 
-// progress tells how much of the task's input is done: of its files, or of its pieces where it has none.
+// progress returns how much of the task's input is done: files, or pieces if it has no files.
 func (f facts) progress(t view.Task) {
 	total, done, failed := t.Pieces, t.Jobs.Finished, t.Jobs.Failed
 	if t.Inputs > 0 && t.Spec != nil {
@@ -131,12 +132,12 @@ func (f facts) progress(t view.Task) {
 		total, done, failed = t.Inputs, done*perJob, failed*perJob
 	}
 	done = min(done, total)
-	failed = min(failed, total-done) // jobs that try a piece again count beside the old ones
+	failed = min(failed, total-done) // a retried piece has an old and a new job
 	f["nFiles"], f["nFilesFinished"], f["nFilesFailed"] = total, done, failed
 	f["pctFinished"], f["pctFailed"] = 100*done/max(total, 1), 100*failed/max(total, 1)
 }
 
-// detailed adds what the task was asked for as.
+// detailed adds the submitted parameters.
 func (f facts) detailed(t view.Task) facts {
 	f["taskParams"], f["jobParamsTemplate"], f["ignoredParams"] = map[string]any{}, "", []taskspec.Ignored{}
 	if kept := keptOf(t); kept.Parameters != nil {
@@ -148,7 +149,7 @@ func (f facts) detailed(t view.Task) facts {
 	return f
 }
 
-// taskDetails shows a task. Its parameters are there where they are asked for, and its jobs by state.
+// taskDetails shows a task, on request with its parameters, and its jobs by state.
 func (s tasks) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_details", func(t view.Task) wire.Envelope {
 		f := factsOf(t)
@@ -163,7 +164,7 @@ func (s tasks) taskDetails(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// taskInfo shows a task with all that is known of it.
+// taskInfo shows everything known about a task.
 func (s tasks) taskInfo(r *http.Request, a wire.Args) wire.Envelope {
 	return s.ofTask(r, a, "get_detailed_info", func(t view.Task) wire.Envelope { return wire.Good(factsOf(t).detailed(t)) })
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/divvyhq/divvy/generator/view"
 )
 
-// noData is what PanDA says of a task without datasets of the kinds that are asked for.
+// noData is PanDA's answer for a task without datasets of the requested kinds.
 const noData = "No data found for the task"
 
-// inputKind is the kind of the only dataset that a task may have here: its inputs.
+// inputKind is the kind of the only dataset that a task may have in divvy: its inputs.
 const inputKind = "input"
 
-// fileStates are how an input stands, by the state of the last job that has it.
+// fileStates maps the state of an input's last job to the state of the input.
 var fileStates = map[string]string{"leased": "running", "finished": "finished", "failed": "failed", "cancelled": "failed"}
 
 // inputFile is an input of a task. Its number counts from 1.
@@ -28,7 +28,7 @@ type inputFile struct {
 	Status string  `json:"status"`
 }
 
-// dataset is all inputs of a task, under its name.
+// dataset holds all inputs of a task, under the task's name.
 type dataset struct {
 	Dataset struct {
 		Name string `json:"name"`
@@ -37,7 +37,7 @@ type dataset struct {
 	Files []inputFile `json:"files"`
 }
 
-// taskFiles lists the inputs of a task, and how they stand as far as the first mostJobs of its jobs tell.
+// taskFiles lists the inputs of a task with their states, as far as its first mostJobs jobs show.
 func (s tasks) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 	if kinds := a.List("dataset_types"); kinds != nil && !slices.Contains(kinds, any(inputKind)) {
 		return wire.Bad(noData)
@@ -64,7 +64,7 @@ func (s tasks) taskFiles(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// fill lists the names that the task was submitted with, and those of its jobs.
+// fill adds the names with which the task was submitted, and those of its jobs.
 func (d *dataset) fill(t view.Task, jobs []dispatcher.JobRow) {
 	at := map[string]int{}
 	note := func(name, status string) {
@@ -79,7 +79,7 @@ func (d *dataset) fill(t view.Task, jobs []dispatcher.JobRow) {
 	for _, name := range (&taskspec.Reading{Left: given}).Names("pfnList") {
 		note(name, "ready")
 	}
-	for _, j := range jobs { // by rising id: a retry comes behind
+	for _, j := range jobs { // by rising id, so that a retry counts last
 		for _, name := range j.Inputs {
 			status, known := fileStates[j.State]
 			if !known {

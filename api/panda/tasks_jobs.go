@@ -9,7 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// endedStates are those of jobs that are over; unsuccessful ones of those that did not do what they should.
+// endedStates lists the states of ended jobs; unsuccessful, of ended jobs that did not finish.
 var (
 	endedStates  = []string{"finished", "failed", "cancelled"}
 	unsuccessful = []string{"failed", "cancelled"}
@@ -18,7 +18,7 @@ var (
 // mostIDs bounds a list of ids: a task has fewer jobs.
 const mostIDs = 10_000_000
 
-// taskJobs are the ids of all jobs of a task, in whatever state; none of a task that there is not.
+// taskJobs returns the ids of all jobs of a task; none if there is no such task.
 func (s jobs) taskJobs(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Answer(s.below(), r, "get_job_ids", func(ctx context.Context) ([]int64, error) {
 		ids, err := s.Jobs.JobIDs(ctx, dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Ended: endedStates, Limit: mostIDs})
@@ -26,7 +26,7 @@ func (s jobs) taskJobs(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// taskJobDescriptions describes the jobs of a task, the first mostJobs of them; none of a task that there is not.
+// taskJobDescriptions describes the first mostJobs jobs of a task; none if there is no such task.
 func (s jobs) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope {
 	chosen := dispatcher.JobChoice{Task: a.Integer("task_id"), Live: true, Ended: endedStates, Limit: mostJobs}
 	if a.Boolean("unsuccessful_only") {
@@ -48,8 +48,7 @@ func (s jobs) taskJobDescriptions(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// killTaskJobs cancels the jobs of a task that are not over, the first mostJobs of them; the task goes on with those that
-// it makes after.
+// killTaskJobs cancels the first mostJobs live jobs of a task; the task goes on with jobs that it makes later.
 func (s jobs) killTaskJobs(r *http.Request, a wire.Args) wire.Envelope {
 	more := false
 	e := wire.Answer(s.below(), r, "kill_unfinished_jobs", func(ctx context.Context) ([]bool, error) {

@@ -16,11 +16,11 @@ import (
 	"github.com/divvyhq/divvy/generator/view"
 )
 
-// usualLabel is the prodSourceLabel of tasks that are meant where none is said.
+// usualLabel is the prodSourceLabel of the tasks to list if the request has none.
 const usualLabel = "user"
 
-// tasksModifiedSince lists tasks by id. Those of the caller are meant unless another user is named: by a subject whose last
-// CN counts, or plainly. A caller without a name means everybody.
+// tasksModifiedSince lists tasks by id: those of the caller, unless another user is named, plainly or by a subject,
+// whose last CN counts. A caller without a name lists the tasks of all users.
 func (s tasks) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
 	since, err := wire.TimeOf(a.Text("since"))
 	if err != nil || since == nil {
@@ -45,7 +45,7 @@ func (s tasks) tasksModifiedSince(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// owner is whose tasks a caller means without saying so; "" = everybody's.
+// owner returns the user whose tasks a caller means by default; "" = all users.
 func owner(r *http.Request) string {
 	if c := wire.CallerOf(r.Context()); c.Vouched || c.User != "" {
 		return c.Known()
@@ -53,7 +53,7 @@ func owner(r *http.Request) string {
 	return ""
 }
 
-// personOf is the last CN of a subject written with slashes; what is no subject stays as it is.
+// personOf returns the last CN of a subject written with slashes, or any other text as it is.
 func personOf(dn string) string {
 	if i := strings.LastIndex(dn, "/CN="); i >= 0 {
 		return dn[i+len("/CN="):]
@@ -61,7 +61,7 @@ func personOf(dn string) string {
 	return dn
 }
 
-// mostTasks bounds a list of tasks, usualTasks is how many are meant where nothing is said.
+// mostTasks bounds a list of tasks; usualTasks is its default length.
 const (
 	mostTasks  = 1000
 	usualTasks = 500

@@ -20,10 +20,10 @@ const (
 	asSubmitted = "a task keeps its parameters, but for share and priority: reassign_global_share, change_priority"
 )
 
-// refused is a call that PanDA has and that can do nothing here: its method, and the reason that callers are told.
+// refused is a call of PanDA's that divvy does not serve: its method, and the reason to answer.
 type refused struct{ method, why string }
 
-// notServed are those about tasks.
+// notServed lists the calls about tasks that divvy does not serve.
 var notServed = map[string]refused{
 	"reload_input":           {http.MethodPost, taskspec.NoCatalog + "; retry tries again what did not finish"},
 	"reassign":               {http.MethodPost, taskspec.NoBroker + "; reassign_global_share gives it to another share"},
@@ -35,7 +35,7 @@ var notServed = map[string]refused{
 	"enable_job_cloning":     {http.MethodPost, noClones},
 }
 
-// refusals answer the calls that are not served, whatever their arguments.
+// refusals answers these calls, whatever their arguments.
 func refusals(group string, calls map[string]refused) []wire.Endpoint {
 	var all []wire.Endpoint
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
@@ -47,7 +47,7 @@ func refusals(group string, calls map[string]refused) []wire.Endpoint {
 	return all
 }
 
-// soAlready are the calls about tasks that ask for what every task is here, with the words that callers are told.
+// soAlready lists calls that ask for what every task in divvy has already, with the answer.
 var soAlready = map[string]struct {
 	takes wire.Params
 	words string
@@ -80,8 +80,8 @@ func (s tasks) nothingToDo(r *http.Request, a wire.Args, call, words string) wir
 	})
 }
 
-// reactivate makes new jobs for what did not finish. PanDA's server says of a task that there is not that it went well, and
-// what is wrong in the message; its programs look for that.
+// reactivate makes new jobs for pieces that did not finish. For an unknown task PanDA's server answers success, with
+// the fault in the message; its programs expect that.
 func (s tasks) reactivate(r *http.Request, a wire.Args) wire.Envelope {
 	e := s.doneToTask(generator.VerbRetry, s.tryAgain)(r, a)
 	if e.Data == taskUnknown {

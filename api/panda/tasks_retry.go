@@ -14,7 +14,7 @@ import (
 	"github.com/divvyhq/divvy/generator/judge"
 )
 
-// tryAgain is the retry of a task as JEDI knows it: one that a scout has stopped goes on too.
+// tryAgain is JEDI's retry of a task: a task that a scout has stopped goes on, too.
 func (s tasks) tryAgain(ctx context.Context, id int64) (generator.Change, error) {
 	c, err := s.Steering.Say(ctx, generator.VerbRetry, id, nil)
 	var refused *judge.StateError
@@ -24,7 +24,7 @@ func (s tasks) tryAgain(ctx context.Context, id int64) (generator.Change, error)
 	return c, err
 }
 
-// retryTask tries again what did not finish, by new_parameters where there are such.
+// retryTask tries again the pieces that did not finish, with new_parameters if there are any.
 func (s tasks) retryTask(r *http.Request, a wire.Args) wire.Envelope {
 	given, err := newTaskParameters(a["new_parameters"])
 	switch {
@@ -50,7 +50,7 @@ func (s tasks) retryTask(r *http.Request, a wire.Args) wire.Envelope {
 	})(r, a)
 }
 
-// newTaskParameters are an object, or one as text; those that are absent are left out.
+// newTaskParameters reads an object, or an object as text; absent parameters are left out.
 func newTaskParameters(v any) (given map[string]any, err error) {
 	switch p := v.(type) {
 	case nil:

@@ -18,7 +18,7 @@ import (
 	"github.com/divvyhq/divvy/generator/view"
 )
 
-// submitted is what is kept of a submission beside the Spec that was made of it.
+// submitted is what is stored of a submission beside its Spec.
 type submitted struct {
 	Parameters json.RawMessage    `json:"panda"` // as they came, all of them
 	Ignored    []taskspec.Ignored `json:"ignored"`
@@ -26,7 +26,8 @@ type submitted struct {
 	Broken     bool               `json:"broken,omitempty"` // it cannot be
 }
 
-// submitTask makes a task of task parameters. The answer's data is its id, the message tells what of them is ignored.
+// submitTask makes a task of task parameters. The data of the answer is its id; the message names the parameters that
+// divvy ignores.
 func (s tasks) submitTask(r *http.Request, a wire.Args) wire.Envelope {
 	e, _ := s.submit(r, a)
 	return e
@@ -75,7 +76,7 @@ func (s tasks) makeTask(ctx context.Context, given wire.Args, parent int64, key 
 	}
 	if kind, _ := wire.ToText(asked["processingType"]); wire.Absent(asked["userName"]) && taskspec.ClientKind.MatchString(kind) {
 		asked = maps.Clone(asked)
-		asked["userName"] = "anonymous" // as in PanDA, panda-client leaves it to the server; nobody has a name at an open listener
+		asked["userName"] = "anonymous" // panda-client leaves the name to the server; at an open listener callers have none
 	}
 	task, ignored, err := taskspec.Translate(asked, st)
 	if err != nil {

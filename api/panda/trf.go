@@ -50,7 +50,7 @@ func (s *server) trfRoutes(root chi.Router) {
 	}
 }
 
-// transform is GET /trf/<name> and /trf/<key>/<name>. What the operator has of that name goes before what is built in.
+// transform is GET /trf/<name> and /trf/<key>/<name>. A script of the operator overrides a built-in one.
 func (s *server) transform(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	script, err := s.readTransform(name)

@@ -11,10 +11,10 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// update is what a pilot says of a job, in either generation.
+// update is a pilot's report about a job, in either generation.
 type update struct {
 	job      int64
-	attempt  int // 0 = not said: the one that the job is at
+	attempt  int // 0 = not given: the current attempt
 	state    string
 	report   map[string]any
 	outputs  any // xml, job_output_report: JSON, or JSON in a string
@@ -29,7 +29,7 @@ var leaseStates = map[string]dispatcher.LeaseState{
 	"transferring": dispatcher.Draining, "holding": dispatcher.Draining,
 }
 
-// outcomes are those in which it has ended.
+// outcomes maps the states of an ended job to outcomes.
 var outcomes = map[string]dispatcher.Outcome{"finished": dispatcher.Finished, "failed": dispatcher.Failed}
 
 // known is true for the states that a pilot may report.
@@ -79,8 +79,8 @@ func outputText(v any) any {
 	return nil
 }
 
-// hear does what an update asks for, and returns whether the pilot is to end the payload. PandaIDs are easily guessed, so
-// that who may not pull at a queue says nothing of its jobs either.
+// hear does what an update asks for, and returns whether the pilot must end the payload. PandaIDs are easily guessed,
+// so a caller that may not pull at a queue may not report about its jobs either.
 func (s *pilots) hear(ctx context.Context, u update) (kill bool, err error) {
 	held, err := s.Dispatcher.Holdings(ctx, []dispatcher.HeldJob{{Job: u.job, Attempt: u.attempt}})
 	if err == nil && u.attempt == 0 && held[0].Attempt > 0 {
@@ -134,7 +134,7 @@ func (s *pilots) late(ctx context.Context, u update, jobState string) error {
 	return err
 }
 
-// pilot is what the reporter calls itself.
+// pilot returns the reporter's name for itself.
 func (u update) pilot() string {
 	if node, _ := u.report["node"].(string); node != "" {
 		return "panda/" + node

@@ -13,18 +13,18 @@ import (
 
 // Bounds of a hub.
 const (
-	mostReaders = 1000             // open pages a daemon
-	mostTopics  = 300              // different views that are open at once
-	mostBehind  = 16               // events that a reader may be behind before it is sent away
-	mostKept    = 32               // events of a topic that are kept for those that come back
-	keepTopic   = 30 * time.Second // after its last reader has left, for the same
+	mostReaders = 1000             // open pages of a daemon
+	mostTopics  = 300              // different views open at once
+	mostBehind  = 16               // events that a reader may lag before it is dropped
+	mostKept    = 32               // events of a topic kept for readers that come back
+	keepTopic   = 30 * time.Second // how long a topic outlives its last reader, for the same
 	buildWithin = 5 * time.Second
 )
 
 var errTooManyPages = errors.New("too many pages are open at this daemon")
 
-// Hub tells open pages what has changed. One build of a view a round serves all that have it open: Publish is a
-// background step, and its ticker says how long a round is.
+// Hub tells open pages what has changed. A view is built once per round for all its readers. Publish is a background
+// step; its ticker sets the length of a round.
 type Hub struct {
 	mu      sync.Mutex
 	topics  map[string]*topic
@@ -32,17 +32,17 @@ type Hub struct {
 	closed  bool
 }
 
-// NewHub is a hub that nobody listens to.
+// NewHub returns a hub without readers.
 func NewHub() *Hub { return &Hub{topics: map[string]*topic{}} }
 
-// topic is one view with its parameters. What build, last and seq hold is written by Publish alone, under the hub's lock.
+// topic is one view with its parameters. Only Publish changes seq, last and at, under the hub's lock.
 type topic struct {
 	build   func(context.Context) (Update, time.Time, error)
-	epoch   string // tells the ids of this life of the topic from those of another
+	epoch   string // distinguishes event ids of this life of the topic from earlier lives
 	seq     int64
 	last    Update
 	at      time.Time
-	whole   []byte // the event that has all of last; nil: nobody has asked for it yet
+	whole   []byte // the event with all of last; nil: not needed yet
 	kept    []event
 	readers map[*reader]struct{}
 	left    time.Time // when the last reader left
@@ -50,13 +50,13 @@ type topic struct {
 
 type event struct {
 	seq  int64
-	text []byte // as it goes out
+	text []byte // as it is sent
 }
 
 // reader is one open page.
 type reader struct {
 	topic  *topic
-	events chan []byte // closed: it was too slow, or the hub has closed
+	events chan []byte // closed: the reader was too slow, or the hub has closed
 }
 
 // message is the data of an event.
@@ -66,7 +66,7 @@ type message struct {
 	Failed bool `json:"failed,omitempty"` // the view cannot be built now: the page shows the age of what it has
 }
 
-// subscribe listens to a topic. first is what the page needs before the next event; it may be nothing.
+// subscribe adds a reader to a topic. first is what the page needs before the next event; it may be empty.
 func (h *Hub) subscribe(key, lastID string, build func(context.Context) (Update, time.Time, error)) (r *reader, first []byte, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *Hub) subscribe(key, lastID string, build func(context.Context) (Update,
 	return r, t.since(lastID), nil
 }
 
-// since is what somebody has missed who has seen the event of this id: the events after it, or all that there is.
+// since returns what a reader has missed that saw the event with this id: the later events, or the whole view.
 func (t *topic) since(id string) []byte {
 	epoch, n, _ := strings.Cut(id, "-")
 	seen, err := strconv.ParseInt(n, 10, 64)
@@ -106,11 +106,11 @@ func (t *topic) since(id string) []byte {
 	return t.whole
 }
 
-// event is a message as it goes out, under the topic's present number.
+// event encodes a message under the topic's present number.
 func (t *topic) event(m message) []byte {
 	body, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // texts: it cannot be
+		panic(err) // cannot happen: the fields are texts
 	}
 	var b bytes.Buffer
 	b.WriteString("id: " + t.epoch + "-" + strconv.FormatInt(t.seq, 10) + "\nevent: update\ndata: ")
@@ -119,7 +119,7 @@ func (t *topic) event(m message) []byte {
 	return b.Bytes()
 }
 
-// leave ends a reader. It may be called twice.
+// leave removes a reader. It may be called twice.
 func (h *Hub) leave(r *reader) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,8 +138,8 @@ func (h *Hub) drop(r *reader) {
 	}
 }
 
-// Publish builds every view that is open anywhere once, and sends what is different. It returns how many events went
-// out. An error is the first of a build; the others were built.
+// Publish builds every open view once and sends what differs. It returns the number of events sent, and the first
+// error of a build; the other views are built nevertheless.
 func (h *Hub) Publish(ctx context.Context) (n int, err error) {
 	for _, t := range h.open() {
 		u, at, broken := t.built(ctx)
@@ -154,7 +154,7 @@ func (h *Hub) Publish(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// open lists the topics that have readers, and forgets those that have had none for long.
+// open lists the topics with readers. It forgets topics that have had none for long.
 func (h *Hub) open() (all []*topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,7 +175,7 @@ func (t *topic) built(ctx context.Context) (Update, time.Time, error) {
 	return t.build(ctx)
 }
 
-// tell sends a topic's readers what is different.
+// tell sends the readers of a topic what differs.
 func (h *Hub) tell(t *topic, u Update, at time.Time, broken error) (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -204,7 +204,7 @@ func (h *Hub) tell(t *topic, u Update, at time.Time, broken error) (n int) {
 	return n
 }
 
-// since is u without what was so before.
+// since returns the part of u that differs from last.
 func (u Update) since(last Update) Update {
 	if u.HTML == last.HTML {
 		u.HTML = ""
@@ -222,7 +222,7 @@ func (u Update) since(last Update) Update {
 	return u
 }
 
-// Close ends all readers and takes no more, so that the HTTP server can stop.
+// Close ends all readers and refuses new ones, so that the HTTP server can stop.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

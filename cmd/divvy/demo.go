@@ -24,7 +24,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/work"
 )
 
-// demoFlags are those of 'divvy demo'.
+// demoFlags holds the flags of 'divvy demo'.
 type demoFlags struct {
 	report  string
 	inputs  string
@@ -38,16 +38,16 @@ func demoCommand(c *cli.CLI) *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch real processes being shared out by a real tree, and check it",
-		Long: `Start everything on this machine, share out eight slots for half a minute, check what came out.
+		Short: "Run real processes by a tree of shares, and check the result",
+		Long: `Start everything on this machine, share out eight slots for half a minute, and check the result.
 
 A private PostgreSQL that is deleted again, a daemon, pilots, and tasks of three activities (checksum, compress,
 count words) over the files of the local Go installation. Half way Production/MC gets work: until then its
-siblings use its slots. In the end each share's slot-seconds are held against its target's part of what was
-delivered at each moment, every output is recomputed from its input files, and a report folder is left with
+siblings use its slots. In the end the demo compares each share's slot-seconds with its target's part of what was
+delivered at each moment, computes every output again from its input files, and leaves a report folder with
 outputs, report.json and plot.svg.
 
-Exit code 0: all of it agrees. A slow machine leaves slots idle and says so, and fails nothing by that.
+Exit code 0: everything agrees. On a slow machine slots stay idle; the demo says so and does not fail for it.
 Ctrl-C leaves nothing behind.`,
 		Example: "  divvy demo\n  divvy demo --keep --listen 127.0.0.1:8470",
 		Args:    cli.Takes(),
@@ -101,7 +101,7 @@ func runDemo(ctx context.Context, c *cli.CLI, f demoFlags) (err error) {
 	return nil
 }
 
-// keepDemo goes on until Ctrl-C: the daemon serves and the slots run what is submitted.
+// keepDemo serves and runs what is submitted, until Ctrl-C.
 func keepDemo(ctx context.Context, c *cli.CLI, d *serve.Daemon, cfg demo.Config) error {
 	fmt.Fprintf(c.Out, "\nstill serving, with %d slots in queue LOCAL:\n\n  export DIVVY_SERVER=%s\n  divvy shares show --watch\n\nCtrl-C ends it and deletes its database.\n", cfg.Slots, d.URL())
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -120,7 +120,7 @@ func keepDemo(ctx context.Context, c *cli.CLI, d *serve.Daemon, cfg demo.Config)
 	return err
 }
 
-// config is all of the demo's configuration that does not need the daemon.
+// config returns the demo's configuration, except for what needs the daemon.
 func (f demoFlags) config(c *cli.CLI) (cfg demo.Config, err error) {
 	if f.inputs == "" {
 		if f.inputs, err = demo.DefaultInputs(); err != nil {
@@ -154,7 +154,7 @@ func (f demoFlags) config(c *cli.CLI) (cfg demo.Config, err error) {
 	}, nil
 }
 
-// daemonConfig is not that of the user's own daemon: neither divvy.yml nor DIVVY_* count.
+// daemonConfig ignores the user's divvy.yml and DIVVY_*: the demo's daemon is not the user's.
 func (f demoFlags) daemonConfig() config.Config {
 	cfg := config.Defaults()
 	cfg.Listen = f.listen

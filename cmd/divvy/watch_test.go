@@ -52,7 +52,7 @@ func TestWatchTask(t *testing.T) {
 func TestWatchTaskGivesUp(t *testing.T) {
 	running := wire.Task{ID: 7, State: "running"}
 	o := divvy(t, "watch", "task", "7", "--every", "100ms", "--timeout", "300ms", "--server", tellTask(t, running))
-	if o.code != work.ExitTimeout || !strings.Contains(o.err, "task 7 is not over, and --timeout is") {
+	if o.code != work.ExitTimeout || !strings.Contains(o.err, "--timeout is over before task 7") {
 		t.Errorf("%+v", o)
 	}
 	for _, bad := range [][]string{{"x"}, {"7", "--every", "1ms"}, {"7", "--timeout", "-1s"}} {

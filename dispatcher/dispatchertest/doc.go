@@ -7,10 +7,10 @@
 //
 // # Invariants
 //
-//  1. Open returns when the daemon goes by the newest version of the store, if there is one. It leads at once; a second one over the same
+//  1. Open returns when the daemon uses the newest version of the store, if there is one. It leads at once; a second daemon on the same
 //     database sets Config.Alone.
-//  2. A step that fails fails the test, but where the daemon stops.
-//  3. The dispatcher ends before the test does, or by Stop.
+//  2. A failing step fails the test, unless the daemon is stopping.
+//  3. The dispatcher ends before the test, or by Stop.
 //
 // Only _test.go files import it. The store's Hooks need Barrier and Rebase of package intake.
 package dispatchertest

@@ -1,4 +1,4 @@
-// Package explain says why a job waits, how shares and queues stand, and how two shares fare against each other.
+// Package explain says why a job waits, what state shares and queues are in, and how two shares compare.
 //
 //	machine.View, and what a daemon knows beside it ──▶ Moment ──Job Task──────────▶ Explanation: a gate a queue, position, ETA
 //	    (pilots, ends, black holes)                            ├─Standing Outlook──▶ pools and shares
@@ -6,18 +6,18 @@
 //	                                                           ├─Stock ShareStock──▶ how well shares are supplied
 //	                                                           └─Why───────────────▶ two shares compared
 //
-// Explain is the machine asked again: whether a gate refuses, and who comes first, is what machine.View.Ask answers, by the code that
-// decides. The package keeps no books and reads no table. What only tables have (the job's row, decisions made again, claims) comes
-// in as values.
+// Explain asks the machine again: machine.View.Ask says whether a gate refuses and who comes first, by the code that
+// decides. The package keeps no state and reads no table. What only tables hold (the row of the job, replayed
+// decisions, claims) comes in as values.
 //
 // # Invariants
 //
-//  1. Nothing here changes what a machine decides.
-//  2. Gate none means that the next slot as large as the queue allows gets the job; another gate means that it does not.
+//  1. Nothing here changes a decision of the machine.
+//  2. Gate none means that the next slot as large as the queue allows gets the job; any other gate means that it does not.
 //  3. All figures of one answer are of one moment.
-//  4. The first gate that a job fails at a queue counts there; for the job the queue counts where it gets furthest.
+//  4. At a queue the first gate that a job fails counts; for the job, the queue where it gets furthest.
 //
-// A Moment holds as long as its View: take it, and what it says, while nobody gives the machine an entry.
+// A Moment is valid as long as its View: use it, and its results, only while the machine gets no entry.
 //
 // The package is pure: time comes with the Moment.
 package explain

@@ -97,7 +97,7 @@ type look struct {
 	need    job.Requirements
 	ahead   []machine.AheadView
 	before  int64   // of them, those that come before it
-	more    bool    // there are others that nobody counted
+	more    bool    // there are others beyond the bound
 	pools   []*flow // in which it may run
 }
 
@@ -330,7 +330,7 @@ func until(at, now time.Time) string {
 	return ""
 }
 
-// shortList names the first of those for whom units are kept.
+// shortList names the first IDs that units are kept for.
 func shortList(names []string) string {
 	if len(names) == 0 {
 		return "others"

@@ -16,7 +16,7 @@ import (
 type Moment struct {
 	View    machine.View
 	At      time.Time                                  // by the clock of the daemon that decides
-	Pulls   Pulls                                      // at queues; nil: nobody asks for them
+	Pulls   Pulls                                      // at queues; nil: not needed
 	AtNodes map[resource.Place]Waits                   // pulls that wait, at nodes of which slots are held for gangs
 	Offered map[string]shares.Units                    // by pilots that got no jobs for it, by pool
 	Holes   map[shares.QueueID]retry.BlackHoleStanding // queues that fail nearly all that they get

@@ -141,7 +141,7 @@ type places struct {
 // listed is what says where jobs may run: the list of queues whose figures admit them and, where queues do not run all shares, whose they are.
 type listed struct {
 	list *bool // its first
-	leaf int   // 0: whoever's they are
+	leaf int   // 0: of any leaf
 }
 
 // placesOf is for jobs of all shapes.

@@ -19,7 +19,7 @@ type Claims struct {
 	Rows    []Claim
 	Parties []Party         // in the order of Nth
 	Now     time.Time       // of the last Tick
-	Site    *shares.Version // in force; nil: there is none, or nobody looked it up
+	Site    *shares.Version // in force; nil: none, or not looked up
 }
 
 // Claim is a row of claims. One that is over has the place and the devices that it had before.

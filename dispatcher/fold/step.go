@@ -251,7 +251,7 @@ func (s *step) misfit(format string, args ...any) {
 }
 
 func (s *step) enqueued(e entry.Enqueued) {
-	if e.User != "" { // else whoever wrote it did not find the task
+	if e.User != "" { // else its writer did not find the task
 		s.known.Users[e.Task], s.sums.task(e.Task).User = e.User, e.User
 	}
 	if e.Attempt > 1 {

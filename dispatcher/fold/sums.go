@@ -50,7 +50,7 @@ type EndCount struct {
 	N       int64
 }
 
-// UsageKey says for whom and when. Each table of usage has some of its fields, the others are zero there.
+// UsageKey identifies a row of usage. Each table of usage has some of its fields; the others are zero.
 type UsageKey struct {
 	AtMS  int64 // begin of the hour or day, as a Unix time in milliseconds
 	Task  int64

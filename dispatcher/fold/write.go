@@ -69,7 +69,7 @@ func copyRows[R interface{ columns() []any }](ctx context.Context, tx pgx.Tx, ta
 	return err
 }
 
-// write writes the changes, but for the leases that ended: whoever read them took them out.
+// write writes the changes, except the leases that ended, which reading removed.
 func (c Changes) write(ctx context.Context, tx pgx.Tx, from Position, last entry.Batch) error {
 	err := copyRows(ctx, tx, "held", heldColumns, c.Granted)
 	if err == nil {
@@ -140,7 +140,7 @@ func list[R, V any](rows []R, field func(R) V) []V {
 
 func uuid(id entry.ID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
-// claimColumns are those of claims, for whoever reads it by SQL; Saved has all.
+// claimColumns are the columns of claims that SQL reads; Saved holds the whole claim.
 type claimColumns struct {
 	ID, Task, LookUS, IdleUS  int64
 	Key, State, Node, Devices string

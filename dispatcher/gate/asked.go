@@ -115,7 +115,7 @@ func (sp *Supplies) bundle(w *Wants, q *shares.Queue) bundle {
 // Tell says how many jobs are wanted to run at a queue; nil: where units are of all queues. A grant does not ease anything: nobody may
 // have more for it.
 func (sp *Supplies) Tell(w *Wants, q *shares.Queue, granted bool) {
-	if len(w.bundles) == 0 && w.Jobs == 0 { // nobody knows of jobs, and there are none
+	if len(w.bundles) == 0 && w.Jobs == 0 { // there are no jobs, known or counted
 		return
 	}
 	b := sp.bundle(w, q)
@@ -150,7 +150,7 @@ func (sp *Supplies) Took(w *Wants, q *shares.Queue) {
 		sup.Grants++
 		sup.Moved(sp.SharingID(sup.Of, w.Asked.Payer, w.Share))
 	}
-	b.ease() // an odd unit may be somebody else's by now
+	b.ease() // an odd unit may belong to another ID by now
 }
 
 // Shortage is what keeps a job back of the resources that it asks for. The zero one is none.

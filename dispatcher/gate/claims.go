@@ -37,7 +37,7 @@ type claim struct {
 	sorts   map[*Sort]struct{} // that are shut while it is full
 }
 
-// Payer is whom units of a claim are counted for, beside the share.
+// Payer is the ID that pays for the units of a claim, beside the share.
 type Payer struct{ SharingID, Label string }
 
 // Party is jobs of a task that hold the same claims.
@@ -186,7 +186,7 @@ func (cs *Claims) unclaim(ch *change, id int64) error {
 	return nil
 }
 
-// gone is a claim that people deleted: when nobody holds it any more it is nowhere, until they make it anew.
+// gone is a claim that people deleted: without holders it has no place, until people make it again.
 func gone(c resource.Claim) resource.Claim {
 	if c.Sharers == 0 {
 		next := resource.MissingClaim(c.Template.Name, 0)

@@ -56,7 +56,7 @@ type End struct {
 	Again bool // the job is not over
 }
 
-// Ended has the job hold its claims no more. One that nobody holds lingers, or is unbound or released.
+// Ended takes the job's claims from it. A claim without holders lingers, or is unbound or released.
 func (cs *Claims) Ended(e End) (Effects, error) {
 	p := cs.Of(e.Job)
 	if p == nil {

@@ -21,7 +21,7 @@ type Heads struct {
 	Supplies *Supplies
 	Queue    *shares.Queue         // at that queue alone, where resources are per queue; nil: at all
 	Turn     func(Head) ready.Turn // of a buffer that has a job to give
-	Changed  func()                // is told when there is a head, and when there is none any more; nil: nobody is
+	Changed  func()                // called when the first head comes, and when the last one goes; may be nil
 
 	lots map[string]*lot
 	in   ready.Turns[*lot, ready.Turn]

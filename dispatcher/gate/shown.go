@@ -59,7 +59,7 @@ func refsOf(sp *Supplies, of *shares.Resource) []string {
 	return slices.Sorted(maps.Keys(refs))
 }
 
-// shelfOf shows a supply; one that nobody has asked for yet as it would begin, without making it.
+// shelfOf shows a supply. It shows one without requests as it would begin, without making it.
 func shelfOf(sp *Supplies, key supplyKey, of *shares.Resource, q *shares.Queue) Shelf {
 	s := Shelf{Ref: key.ref, Of: of, Queue: q}
 	if r := sp.reports[key]; r != nil {

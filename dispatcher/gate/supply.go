@@ -134,7 +134,7 @@ func (sp *Supplies) supply(key supplyKey, of *shares.Resource, queue string) *Su
 	return sup
 }
 
-// SharingID is whom the units of a job of a share are counted for.
+// SharingID returns the ID that the units of a share's job are counted for.
 func (sp *Supplies) SharingID(of *shares.Resource, p Payer, share shares.ShareID) string {
 	switch of.Split.By {
 	case shares.SplitByShare:
@@ -188,7 +188,7 @@ func (sp *Supplies) Look(now time.Time) (expired bool) {
 		sup := sp.by[key]
 		if sup.waits.any() && !sup.until.IsZero() && !now.Before(sup.until) {
 			sup.until = time.Time{}
-			for _, q := range sup.waits.queues { // this is no end: somebody may be reached out of turn
+			for _, q := range sup.waits.queues { // no end of a job: an ID may be reached out of turn
 				sup.askAll(q)
 			}
 		}
@@ -234,7 +234,7 @@ func (sp *Supplies) Waited() (list []entry.Waited) {
 	return list
 }
 
-// Forget has the next site know nobody who has waited.
+// Forget drops the order of waiting, so that the next site begins without it.
 func Forget(sp *Supplies) { sp.families = nil }
 
 // Remind says who has waited how long for a resource.

@@ -23,7 +23,7 @@ type waiterKind struct {
 	exempt bool // only the capacity bounds them
 }
 
-// WaiterKey is for whom units are missing, and how many.
+// WaiterKey says which ID lacks units, and how many.
 type WaiterKey struct {
 	waiterKind
 	id string
@@ -100,7 +100,7 @@ func (sup *Supply) Moved(id string) {
 	}
 }
 
-// Ease has those asked again, before the next decision, whom the supply keeps back.
+// Ease asks again, before the next decision, the jobs that the supply keeps back.
 func (sup *Supply) Ease() {
 	if !sup.eased && sup.waits.any() {
 		sup.eased = true
@@ -141,8 +141,8 @@ func (sup *Supply) has(l *lot) bool {
 	return sup.Book != nil && units > 0 && sup.Book.Usable()-sup.Book.Held() >= units
 }
 
-// askInTurn asks who comes first until one is refused: nobody behind it would get anything. But who wants nothing, as far as is
-// known, stands in nobody's way.
+// askInTurn asks waiters in order until one is refused: those behind it would get nothing. A waiter that is not known to want
+// anything is skipped.
 func (sup *Supply) askInTurn(q *waitQueue) {
 	for q.Any() && (sup.admits(q.Peek()) || sup.Book.WantedBy(q.Peek().key.id) == 0) {
 		sup.letGo(q.Peek())

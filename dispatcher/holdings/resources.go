@@ -83,7 +83,7 @@ func shelfOf(v machine.View, s *gate.Shelf, withIDs bool, now time.Time) Resourc
 	return st
 }
 
-// mostKeptFor bounds the names of those for whom units are kept.
+// mostKeptFor bounds the names of IDs that units are kept for.
 const mostKeptFor = 10
 
 // idsOf says of every ID what keeps its next unit from it. What only a look at all of them can tell is looked up once.

@@ -11,16 +11,16 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// NewClaim is a claim that jobs of a task are about to refer to.
+// NewClaim is a claim that the new jobs of a task will refer to.
 type NewClaim struct {
-	Key       string // resource.ClaimKey.Name; of one that people make its name
+	Key       string // resource.ClaimKey.Name; the claim's own name if people make it
 	Template  shares.ClaimTemplate
-	Missing   bool   // there is no such template: its jobs wait until the site has it
-	Outside   bool   // people make it; there is no template. Until they do its jobs wait
-	SharingID string // whom its units of resources are counted for, beside the share of the job that binds it,
-	Label     string // or this label, whichever the resource is split by
-	Members   int    // jobs that share it, made or not; of one that is made for jobs that try others again: these
-	Made      int    // of them, that are about to be made
+	Missing   bool   // there is no such template; the jobs wait until the site has it
+	Outside   bool   // people make it, without a template; the jobs wait until they do
+	SharingID string // which ID pays for its units where a resource is split by user,
+	Label     string // and which where a resource is split by label; by share, the share of the job that binds it pays
+	Members   int    // jobs that share it, made or not; for a retry only the retried jobs
+	Made      int    // of Members, those about to be made
 }
 
 // keyed is a locked row of claim_keys.
@@ -33,8 +33,9 @@ type keyed struct {
 	Outside bool // people have made it
 }
 
-// MakeClaims finds or makes claims of a task, in the transaction that enqueues jobs of them, and returns their ids in the order of all.
-// The log is told of each how many jobs more will hold it; whether the claim is over by then, and made anew, is for the machine.
+// MakeClaims finds or makes claims of a task and returns their ids in the order of all. It runs in the transaction
+// that enqueues the jobs. It tells the log how many more jobs will hold each claim. The machine decides whether the
+// claim is over by then and has to be made anew.
 func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids []int64, err error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -72,7 +73,7 @@ func MakeClaims(ctx context.Context, tx pgx.Tx, task int64, all []NewClaim) (ids
 	return ids, Say(ctx, tx, told)
 }
 
-// claimed counts the jobs that are about to be made, and says what the log has to be told before.
+// claimed counts the jobs about to be made. It returns the entry that the log needs before these jobs, if any.
 func (c NewClaim) claimed(row *keyed, task int64) (e entry.Claimed, is bool) {
 	e = entry.Claimed{Claim: row.ID, Task: task, Key: c.Key, Template: c.Template, Missing: c.Missing, SharingID: c.SharingID, Label: c.Label}
 	if c.Outside {
@@ -97,7 +98,7 @@ func countClaims(ctx context.Context, tx pgx.Tx, rows []keyed) error {
 	return err
 }
 
-// unmake says of all claims of tasks that the jobs which are not made never will be.
+// unmake tells all claims of the tasks that the jobs not made yet never will be.
 func unmake(ctx context.Context, tx pgx.Tx, tasks []int64) (dropped []entry.Entry, err error) {
 	rows, err := pg.Collect[struct{ ID, N int64 }](ctx, tx, query["unmake_claims"], pgx.StrictNamedArgs{"tasks": tasks})
 	if err != nil {
@@ -109,8 +110,8 @@ func unmake(ctx context.Context, tx pgx.Tx, tasks []int64) (dropped []entry.Entr
 	return dropped, nil
 }
 
-// Complete says of tasks that no more of their jobs will be made, though some claims were made for more: these end with the jobs
-// that there are. Kill says it of whole tasks itself.
+// Complete says that no more jobs of the tasks will be made. Claims that expect more jobs end with the existing ones.
+// Kill does this itself for whole tasks.
 func Complete(ctx context.Context, tx pgx.Tx, tasks ...int64) error {
 	dropped, err := unmake(ctx, tx, tasks)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// TargetSlots is how many cores may be held at a queue, as whoever feeds it with pilots says it: a hard limit beside those of the site
+// TargetSlots is how many cores may be held at a queue, as the operator of its pilots sets it: a hard limit beside those of the site
 // file, or a floor, which ends by itself. There may be both for the same.
 type TargetSlots struct {
 	Queue string         // its name; the site may get such a queue later

@@ -1,4 +1,4 @@
-// Package job has the words for what jobs ask for and slots offer, and says whether the two fit.
+// Package job defines what jobs ask for and what slots offer, and says whether they fit.
 //
 //	Requirements   what a job needs of a slot; jobs that need the same have one shape
 //	ClaimNeed      the part of it that follows from its claims, and changes as these are bound
@@ -9,8 +9,9 @@
 //
 // # Invariants
 //
-//  1. Words are values. Nothing here reads a clock, a database or the state of anything: the same words give the same answer.
-//  2. Fits looks at the site file, the job and the slot's labels alone. What is full or taken now is for others to say.
-//  3. A figure of a slot that is 0 was not stated, and bounds nothing; of requirements it asks for nothing.
+//  1. Everything is a value. Nothing here reads a clock, a database or any state: the same values give the same
+//     answer.
+//  2. Fits looks at the site file, the job and the slot's labels only, not at what is full or taken now.
+//  3. A figure of 0 in a slot was not stated and bounds nothing; in requirements it asks for nothing.
 //  4. A reason names the field, what is needed and what is there.
 package job

@@ -19,7 +19,7 @@ type Slot struct {
 	Labels    map[string]string `json:"labels" maxProperties:"100" doc:"Labels of the slot, over those of the queue; names and values of at most 200 characters." required:"false"`
 }
 
-// Room is what is left of a slot. Figures that nobody stated are as large as a number can be.
+// Room is the unused part of a slot. Figures that were not stated are as large as a number can be.
 type Room struct {
 	Cores     int
 	MemoryMB  int64
@@ -62,7 +62,7 @@ func (r Room) Without(n Requirements) Room {
 // Offered is what a room counts towards R, in units of the queue; max jobs of one core when no cores are stated.
 func (r Room) Offered(q shares.Queue, most int) shares.Units {
 	cores := r.Cores
-	if cores > math.MaxInt32/2 { // nobody stated any: what the pull was given already is off it
+	if cores > math.MaxInt32/2 { // not stated; minus what the pull was granted already
 		cores = most
 	}
 	return shares.Units(int64(cores) * q.CorePowerMilli)

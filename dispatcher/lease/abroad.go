@@ -14,14 +14,14 @@ import (
 type abroad struct {
 	asks   map[uint64]*foreign
 	calls  map[Call]uint64          // of pulls, whose callers may leave
-	gone   newest[uint64, struct{}] // pulls for whose answer nobody waits any more
+	gone   newest[uint64, struct{}] // pulls whose callers have gone
 	queue  foreigns
 	number uint64
 
 	unanswered bool // an ask had no answer in time, and no other one has since
 }
 
-// mostGone bounds how many pulls are remembered for whose answer nobody waits. Leases of one that is forgotten run out.
+// mostGone bounds how many pulls without a caller are remembered. Leases of a forgotten one expire.
 const mostGone = 1 << 14
 
 // foreign is an ask that another daemon answers.
@@ -81,7 +81,7 @@ func (n *Node) forward(a *Ask) {
 		return
 	}
 	out := *a
-	out.Call = Call{Number: b.number} // the receiver knows from whom it is
+	out.Call = Call{Number: b.number} // the receiver knows the sender
 	m := n.letter(to)
 	m.Asks = append(m.Asks, out)
 }
@@ -96,7 +96,7 @@ func (b *abroad) take(no uint64) *foreign {
 	return f
 }
 
-// giveUp removes an ask for whose answer nobody waits any more.
+// giveUp removes an ask whose caller has gone.
 func (b *abroad) giveUp(no uint64) *foreign {
 	f := b.take(no)
 	if f != nil && f.pull != nil {
@@ -105,7 +105,7 @@ func (b *abroad) giveUp(no uint64) *foreign {
 	return f
 }
 
-// answered hands an answer on. Leases for which nobody waits any more are returned, unless a repeat of their request can ask for them.
+// answered forwards an answer. Leases whose caller has gone are returned, unless a repeat of their request can ask for them.
 func (b *abroad) answered(d *desk, from int64, a Answer) {
 	no := a.Call.Number
 	if f := b.take(no); f != nil {
@@ -129,7 +129,7 @@ func (b *abroad) answered(d *desk, from int64, a Answer) {
 	}
 }
 
-// leave tells who has the ask that nobody waits for its answer any more.
+// leave tells the daemon that has the ask that its caller has gone.
 func (f *foreign) leave(d *desk) {
 	if f.to != 0 {
 		m := d.letter(f.to)
@@ -137,7 +137,7 @@ func (f *foreign) leave(d *desk) {
 	}
 }
 
-// leave answers pulls, and tells who has them that nobody waits any more.
+// leave answers pulls, and tells the daemon that has them that their callers have gone.
 func (b *abroad) leave(d *desk) {
 	for _, no := range slices.Sorted(maps.Keys(b.asks)) {
 		if f := b.asks[no]; f.pull != nil {

@@ -20,13 +20,13 @@ type Config struct {
 	Draw    func() entry.ID                                     // draws ids of batches
 	End     func(l machine.Lease, said entry.Ended) entry.Ended // the end as it is recorded, and what becomes of the job; nil: Retried(3)
 	Alone   func() bool                                         // no other daemon is open: it claims at its start without a Silence; nil: it never knows
-	Led     func()                                              // the daemon begins to lead; nil: nobody wants to know
-	Heard   func(b entry.Batch)                                 // a batch is committed, and the machine has it; nil: nobody wants to know
-	Told    func(e entry.Entry)                                 // an Adopted, a Tick or a Granted is applied; nil: nobody wants to know
+	Led     func()                                              // called when the daemon begins to lead; may be nil
+	Heard   func(b entry.Batch)                                 // called when a batch is committed and applied; may be nil
+	Told    func(e entry.Entry)                                 // called when an Adopted, Tick or Granted was applied; may be nil
 	Queue   func(id shares.QueueID) (q shares.Queue, ok bool)   // a queue of the site; nil: what pilots offer is not counted
 	Polled  func(m Machine) []shares.QueueID                    // at which pilots pull, as the log says; nil: none
 	Check   func(entries []entry.Entry) error                   // refuses what the log could not hold; nil: all can be held
-	Watch   Watch                                               // hears of decisions; nil: nobody wants to know
+	Watch   Watch                                               // called for decisions; may be nil
 	Bounds  Bounds
 }
 
@@ -40,7 +40,7 @@ type Timing struct {
 	Fresh    time.Duration // see invariant 4; less than Silence by all that two clocks may differ in it
 	Silence  time.Duration // after which a follower claims; each daemon waits up to an eighth less
 	Push     time.Duration // a leader tells others of batches this often at the most
-	Poll     time.Duration // after which a follower to whom nothing is pushed reads
+	Poll     time.Duration // after which a follower reads that no push reached
 	Stopped  time.Duration // a gap between two steps after which the daemon was away
 	Patience time.Duration // for how long an answer waits for its commit
 	Making   time.Duration // a pull that waits for jobs to be made is decided again this often

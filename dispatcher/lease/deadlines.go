@@ -24,7 +24,7 @@ type deadlines struct {
 	led   int32 // when this daemon came to lead
 
 	ttl     int32           // the default
-	renewed func(age int32) // hears how old the renewal of a lease is that would be over without; nil: nobody does
+	renewed func(age int32) // called with the age of a renewal without which the lease would have expired; may be nil
 }
 
 // never is long before each second.

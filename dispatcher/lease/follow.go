@@ -54,7 +54,7 @@ func (r *reader) wake(d *desk) {
 	}
 }
 
-// alone says that there is nobody to listen for: at a start, once the log was read to its end. Who is wrong finds the seq taken, as any claim.
+// alone says that there is no other daemon to listen for: at a start, once the log was read to its end. If that is wrong the seq is taken, as for any claim.
 func (n *Node) alone() bool { return !n.company && !n.reader.due && n.cfg.Alone() }
 
 // silence is for how long this daemon waits before it claims: daemons do not do so all at once.
@@ -90,7 +90,7 @@ func (n *Node) fetched(e Fetched) {
 	case errors.Is(e.Err, ledger.ErrDropped):
 		n.reload()
 	case e.Err != nil:
-		r.heard = n.now // nobody can say anything while the log is away
+		r.heard = n.now // no leader can write while the log is away
 	default:
 		r.due = len(e.Batches) >= n.cfg.Bounds.Read
 		r.heard = min(n.now, r.heard+n.now-r.asked) // who leads could no more write than this daemon could read
@@ -205,7 +205,7 @@ func (n *Node) received(e Received) {
 		return
 	}
 	n.follow(e.Message.Batches)
-	// One that comes late finds another leader, and does nothing: nobody claims while a leader may be fresh.
+	// A late one finds another leader, and does nothing: no daemon claims while a leader may be fresh.
 	if e.Message.HandOn && n.replica != nil && n.replica.tip.leader == e.From && n.claim == nil && !n.draining {
 		n.appendOne(entry.Leader{Address: n.cfg.Address})
 	}

@@ -150,7 +150,7 @@ func (l *leader) reply(h held, a Answer) {
 	}
 }
 
-// depose answers all that waits: nothing of it was done, or nobody knows.
+// depose answers all waiting requests: not done, or not known.
 func (l *leader) depose() {
 	for _, h := range l.held {
 		l.reply(h, Answer{Status: Unavailable})

@@ -22,7 +22,7 @@ type pull struct {
 	place   int           // in line.waiting
 	class   *class        // nil: decided, or gone
 	leases  []machine.Lease
-	unheard bool // nobody waits for its answer any more
+	unheard bool // its caller has gone
 }
 
 // class has the pulls for which a decision comes out alike, oldest first.

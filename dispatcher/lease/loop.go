@@ -115,7 +115,7 @@ func (l *Loop) AskOrPark(ctx context.Context, a Ask, park func() (then func(Answ
 	}
 	if !l.gone(a) {
 		select {
-		case out := <-c.answer: // it came at the same moment: nobody reads it
+		case out := <-c.answer: // it came at the same moment, and has no reader
 			l.giveBack(out)
 		default: // the loop has ended
 		}
@@ -172,7 +172,7 @@ func (l *Loop) gone(a Ask) bool {
 	return ours
 }
 
-// giveBack returns leases that nobody was told of.
+// giveBack returns leases whose answer was not delivered.
 func (l *Loop) giveBack(a Answer) {
 	var ends []End
 	for _, lease := range a.Leases {
@@ -181,7 +181,7 @@ func (l *Loop) giveBack(a Answer) {
 		}
 	}
 	if len(ends) > 0 {
-		l.Tell(Ask{Finish: ends}) // call 0: nobody waits for the answer
+		l.Tell(Ask{Finish: ends}) // call 0: no caller waits for the answer
 	}
 }
 

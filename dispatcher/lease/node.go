@@ -246,7 +246,7 @@ func (n *Node) appended(e Appended) {
 		n.claim = nil // what it has read meanwhile is newer
 	case errors.Is(e.Err, ledger.ErrTaken):
 		n.claim, n.reader.due = nil, true
-		n.reader.heard = n.now // somebody else is there
+		n.reader.heard = n.now // another daemon is there
 	case errors.Is(e.Err, ledger.ErrGap):
 		n.claim = nil
 		n.reload()

@@ -13,7 +13,7 @@ type tip struct {
 	id     entry.ID
 	at     time.Time
 	known  time.Duration // when this daemon came to know of it
-	leader int64         // who leads; 0: nobody does, or it is not known
+	leader int64         // the leader; 0: none, or not known
 }
 
 // replica is what a daemon makes of the log, whether it leads or not.
@@ -85,7 +85,7 @@ func (r *replica) note(e entry.Entry, seq int64, due time.Duration) {
 			r.recent.reused(e.Request)
 		}
 	case entry.Leader:
-		if r.tip.leader != 0 { // nobody knows of what the one before has heard
+		if r.tip.leader != 0 { // what the previous leader heard is lost
 			r.leases.heard = nil
 		}
 	case entry.Heard:

@@ -12,8 +12,8 @@ import (
 // turns is what a daemon knows of its way to the leader. Daemons that do not reach each other lead by turns: see doc.go.
 type turns struct {
 	*Node
-	wished  bool          // its wish is in the log, and nobody came to lead since
-	first   int64         // who wished first since somebody came to lead; 0: nobody
+	wished  bool          // its wish is in the log, and no daemon began to lead since
+	first   int64         // who wished first since the last change of leader; 0: no one
 	next    time.Duration // it does not wish before, unless another daemon came to lead
 	since   time.Duration // when it learned that another daemon leads
 	told    time.Duration // when it last had a message of that one
@@ -93,7 +93,7 @@ func (t *turns) far() bool {
 	return to != 0 && to != t.cfg.Daemon && !slices.Contains(t.peers, to)
 }
 
-// parks says that an ask is better kept until somebody leads to whom there is a way.
+// parks reports whether an ask should wait until a reachable daemon leads.
 func (t *turns) parks() bool {
 	return t.lead == nil && (t.far() || t.mute() || t.wished && t.now < t.next)
 }

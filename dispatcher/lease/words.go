@@ -131,7 +131,7 @@ type Looked struct {
 	Err   error
 }
 
-// Written says that somebody committed a row of the outbox. The leader looks for them anyway, but later.
+// Written says that a row of the outbox was committed. The leader would find it anyway, but later.
 type Written struct{}
 
 // Gathered is the answer to Gather: the oldest rows that are not marked, by their ids. Sites of Adopted entries are looked up already.
@@ -171,7 +171,7 @@ func (Drain) event()    {}
 // Effect is what a Node wants done: one of the types below.
 type Effect interface{ effect() }
 
-// Append asks the log for the batch. Beside goes into the same transaction: a row that it refuses is an error of whoever wrote it.
+// Append sends the batch to the log. Beside goes into the same transaction: a row that it refuses is an error of its writer.
 type Append struct {
 	Batch  entry.Batch
 	Beside ledger.Beside

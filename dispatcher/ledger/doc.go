@@ -14,22 +14,23 @@
 //     refused with ErrGap; it never leaves a hole, and an append that races one in flight waits for it.
 //  3. At is the database's clock, and never falls along the chain.
 //  4. A row never changes. Rows go only by partitions, oldest first; the newest row never goes.
-//  5. Read returns what was appended, entry by entry, in the order of the batch, but for Adopted.Site: the row has the number
-//     alone, Site is nil, and the caller looks it up before it applies the entry. A row with a kind or a field that this version
-//     does not know is an error that names its seq and kind; Read never leaves anything out.
-//  6. The error of Append says what is known. ErrTaken and ErrGap: this call wrote nothing, and the transaction, if there is one
-//     around it, goes on. ErrDoubt: nobody knows yet. Any other error: nothing was written, and a transaction around it has failed.
-//  7. What stands beside a batch (AppendWith) is written with it or not at all: rows of the outbox leave it, texts of attempts
-//     come. A row that is not in the outbox any more fails the append with ErrGone, so the entries of a row are in the log exactly once.
+//  5. Read returns what was appended, entry by entry, in the order of the batch, except Adopted.Site: the row has only the version's number,
+//     Site is nil, and the caller looks it up before it applies the entry. A row with a kind or field that this version does not know is an
+//     error that names its seq and kind; Read never leaves anything out.
+//  6. The error of Append says what is known. ErrTaken and ErrGap: this call wrote nothing, and a surrounding transaction goes on. ErrDoubt:
+//     the outcome is not known yet. Any other error: nothing was written, and a surrounding transaction has failed.
+//  7. What is written beside a batch (AppendWith) is written with it or not at all: rows leave the outbox, texts of
+//     attempts come. If a row is no longer in the outbox the append fails with ErrGone, so the entries of a row are
+//     in the log exactly once.
 //
 // # Doubt
 //
-// After ErrDoubt the caller appends the very same batch again until the answer is another. No error: it is written now. ErrTaken:
-// Read from the seq before it; there is its ID (the first call was committed) or another (somebody else was faster). A Read alone
-// does not end the doubt when it finds nothing: the first append may still be on its way to its commit.
+// After ErrDoubt the caller appends the very same batch again until the answer is another one. No error: it is written now. ErrTaken: Read
+// from the seq before it shows its ID (the first call was committed) or another ID (another writer was faster). A Read that finds nothing
+// does not end the doubt: the first append may still be on its way to its commit.
 //
-// A commit whose wait for a synchronous standby was broken off shows, though the standby may not have it. So ErrTaken comes behind a
-// commit of its own: what stands there then, the standby has.
+// If the wait of a commit for a synchronous standby was broken off, the commit is visible though the standby may lack
+// it. So ErrTaken comes behind a commit of its own: the standby has what is visible then.
 //
 // Inside of a transaction (New with a pgx.Tx) the doubt is that of the caller's commit. A second append in flight is safe on the
 // same connection only, where it runs after the first; on another one it gets ErrGap until the first is committed.

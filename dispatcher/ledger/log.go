@@ -17,7 +17,7 @@ var (
 	ErrTaken   = errors.New("the sequence number is taken")                   // maybe by an earlier append of the same batch: Read tells
 	ErrGap     = errors.New("the batch before it is not there")               // a failover lost it, or its append is not committed yet
 	ErrDoubt   = errors.New("it is not known whether the batch was written")  // the cause is wrapped too
-	ErrGone    = errors.New("rows of the outbox are not there")               // somebody took them: read the outbox anew
+	ErrGone    = errors.New("rows of the outbox are not there")               // others took them: read the outbox again
 	ErrDropped = errors.New("batches after the sequence number are not kept") // start from the folded tables
 	ErrUnknown = errors.New("the batch is of a newer version")                // the message names its seq and kind
 	ErrBroken  = errors.New("the log contradicts itself")                     // a row is damaged or was changed by hand

@@ -109,7 +109,7 @@ func (ls *Links) askBack(ctx context.Context, to int64, path string, body []byte
 	}
 }
 
-// told takes the answer to a question; nobody may wait for it any more.
+// told takes the answer to a question, whose caller may have gone.
 func (ls *Links) told(body []byte) relay.Reply {
 	var s said
 	if err := json.Unmarshal(body, &s); err != nil {
@@ -145,7 +145,7 @@ func (ls *Links) tell(ctx context.Context, conn *relay.Conn, text []byte) {
 		ls.cfg.Log.Error("an answer to another daemon cannot be written", "err", err)
 		return
 	}
-	_, _ = conn.Call(ctx, toldPath, answer) // without a connection nobody waits for it
+	_, _ = conn.Call(ctx, toldPath, answer) // without a connection there is no caller
 }
 
 // giveBack answers a peer that asks for messages, when there are some, or a question.

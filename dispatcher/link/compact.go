@@ -73,7 +73,7 @@ var (
 	bytesType = reflect.TypeFor[[]byte]()
 )
 
-// of is the codec of a type. The types of messages are few and fixed: one that has none is an error of whoever wrote it.
+// of is the codec of a type. The types of messages are few and fixed; a type without a codec is a programming error.
 func (cs *codecs) of(t reflect.Type) *codec {
 	if c := cs.made[t]; c != nil {
 		cs.form = fmt.Appendf(cs.form, "%s;", t)

@@ -169,8 +169,8 @@ func (a *asking) round(q *books.Queue, left job.Room) (*round, *field) {
 		a.gather(r, f)
 	}
 	for _, t := range q.Floors {
-		if t.Class != "" && r.narrow == nil { // which classes a leaf has jobs of is asked of the narrow
-			r.narrow = a.narrow(r)
+		if t.Class != "" && r.filtered == nil { // filtered knows the classes of a leaf's jobs
+			r.filtered = a.filtered(r)
 		}
 	}
 	return r, f
@@ -191,8 +191,8 @@ func (a *asking) gather(r *round, f *field) {
 	}
 }
 
-func (a *asking) narrow(r *round) *narrow {
-	n := &narrow{leaves: map[int][]choice{}}
+func (a *asking) filtered(r *round) *filtered {
+	n := &filtered{leaves: map[int][]choice{}}
 	for leaf := range a.leaves {
 		for _, b := range a.buffersOf(leaf) {
 			if job, ok := b.First(); ok && r.kind.runs(b.shape.outline) {

@@ -101,7 +101,7 @@ func (a *asking) first(r *round, f *field) (first due, found choice, unmade *gro
 	}
 }
 
-// patient is round.patient without a note that somebody waits.
+// patient is round.patient without noting that a pull waits.
 func (a *asking) patient(r *round, g *group) bool {
 	m, began, since := a.making, a.making.asked, g.asked
 	if began.IsZero() {

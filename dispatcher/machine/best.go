@@ -27,7 +27,7 @@ func (r *round) choice(b *buffer, first ready.Range) choice {
 // none is left, in is what stands in the way, or nothing if the leaf has no job after all. A leaf that is due by a floor
 // gives a job of its class.
 func (r *round) best(d due) (found choice, in obstacle) {
-	if r.narrow != nil {
+	if r.filtered != nil {
 		return r.bestAmong(d)
 	}
 	by := r.leafOrder(d.leaf)
@@ -153,8 +153,8 @@ func (r *round) offersTo(d due) bool {
 	switch {
 	case d.class() == "":
 		return true
-	case r.narrow != nil:
-		return slices.ContainsFunc(r.narrow.leaves[d.leaf], func(c choice) bool { return d.takes(c.buffer.shape.outline) })
+	case r.filtered != nil:
+		return slices.ContainsFunc(r.filtered.leaves[d.leaf], func(c choice) bool { return d.takes(c.buffer.shape.outline) })
 	}
 	return slices.ContainsFunc(r.leaves[d.leaf].groups, func(g *group) bool {
 		return d.takes(g.outline) && r.kind.runs(g.outline) && r.kind.has(g)

@@ -56,22 +56,22 @@ type round struct {
 	pull     *Pull
 	queue    *books.Queue
 	left     job.Room
-	most     int   // jobs that the pull may still have
+	most     int   // jobs that the pull may still get
 	nth      []int // jobs that it was granted, and after it the pulls beside it
 	kind     *kind
-	narrow   *narrow            // the jobs that the pull takes alone; nil: all
-	set      *shares.Contenders // the leaves that have some
+	filtered *filtered          // the jobs of the task or user that the pull names; nil: all
+	set      *shares.Contenders // the leaves with jobs for the pull
 	offered  shares.Units       // R
 	decision *Decision
-	slot     *resource.Offer // what it has for claims; nil: it was not asked for yet
-	guests   []*buffer       // whose jobs claims bind to the node, and that the slot can run
+	slot     *resource.Offer // devices and node of the slot, for claims; nil: not asked for yet
+	guests   []*buffer       // buffers whose jobs are bound to the node by claims and fit the slot
 	reserved map[int]bool    // pulls that wait for the gang for which the node is held, by Decision.To
 	entered  []int           // leaves that contend for these alone
-	looks    bool            // nothing is given
+	looks    bool            // only looks: grants nothing
 	asked    bool            // it is that of a question, whose slot has whatever claims ask for
 }
 
-// mostRounds bounds how often a decision asks again those whom resources keep back.
+// mostRounds bounds how often a decision asks again the jobs that resources keep back.
 const mostRounds = 4
 
 func (r *round) decide() (choice, Verdict) {
@@ -82,8 +82,8 @@ func (r *round) decide() (choice, Verdict) {
 		r.decision.Lacked = full
 	}
 	r.set = &c.leaves
-	if r.narrow = r.narrowOf(r.pull); r.narrow != nil {
-		r.set = &r.narrow.set
+	if r.filtered = r.filteredOf(r.pull); r.filtered != nil {
+		r.set = &r.filtered.set
 	} else {
 		c.ask()
 		r.meet()
@@ -96,19 +96,19 @@ func (r *round) decide() (choice, Verdict) {
 	var passed []due
 	for asked := 0; ; {
 		first, ok := r.choose(passed)
-		if !ok && r.narrow == nil && r.supplies.Easing() && asked < mostRounds {
+		if !ok && r.filtered == nil && r.supplies.Easing() && asked < mostRounds {
 			asked++
 			r.supplies.AskAgain() // who was kept back moved aside for others
 			continue
 		}
 		if !ok {
-			if kept := c.keptBack(); r.narrow == nil && kept.Gate != "" {
+			if kept := c.keptBack(); r.filtered == nil && kept.Gate != "" {
 				r.decision.Lacked = kept
 			}
 			return choice{}, None
 		}
 		found, in := r.best(first)
-		if r.narrow != nil && in.Stands() {
+		if r.filtered != nil && in.Stands() {
 			r.decision.Lacked = in.Refusal(r.site.Version.Tree)
 		}
 		switch {
@@ -123,7 +123,7 @@ func (r *round) decide() (choice, Verdict) {
 			}
 		case first.class() != "":
 			passed = append(passed, first) // jobs of other classes may be there
-		case r.narrow != nil:
+		case r.filtered != nil:
 			r.set.Set(c.pool.Book, first.leaf, false)
 		case in.Stands():
 			r.decision.Lacked = in.Refusal(r.site.Version.Tree)

@@ -117,7 +117,7 @@ func (k *kinds) outlinesFor(p *Pull, q *books.Queue) []*outline {
 	return fit
 }
 
-// newKind is a kind for which nobody contends yet.
+// newKind returns a kind without contenders.
 func (k *kinds) newKind(q *books.Queue, in bits) *kind {
 	c := &kind{state: k.state, pool: q.Home, policy: q.Policy, power: shares.Units(q.CorePowerMilli), shapes: in, eased: q.Home.Eased}
 	if k.apart(q) {

@@ -25,7 +25,7 @@ type Machine struct {
 type Config struct {
 	LocalWait time.Duration // jobs that prefer to be near their inputs come last elsewhere for it
 	GangHold  time.Duration // slots of a node are held for a gang for it; 0: resource.DefaultGangHold
-	Making    time.Duration // pulls wait for jobs to be made while nobody makes any; for those of one share five times as long
+	Making    time.Duration // how long pulls wait for jobs to be made while none are; for the jobs of one share five times as long
 }
 
 // New is the machine of an empty log, with a site that has no queues.

@@ -13,9 +13,9 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// state is what the log says, and what is worked out from it for decisions.
+// state is what the log says, and what decisions derive from it.
 type state struct {
-	// By the log alone.
+	// From the log alone.
 	now     time.Time
 	site    *books.Site
 	words   *words // shapes
@@ -30,7 +30,7 @@ type state struct {
 	elders  ready.Ages
 	holes   books.Holes
 
-	// Worked out, or soft.
+	// Derived, or not in the log.
 	leaves   []leaf // by node of the tree
 	dirty    []int  // leaves whose want must be computed before the next decision
 	kinds    *kinds
@@ -53,13 +53,13 @@ func newState(c Config) *state {
 type leaf struct {
 	groups []*group                  // by outline
 	work   []*books.Work             // of the groups
-	mine   map[*books.User][]*buffer // where it gives turns to users
-	users  *books.Users              // nil: jobs are given by place and age alone
+	mine   map[*books.User][]*buffer // by user, if the leaf gives turns to users
+	users  *books.Users              // nil: the leaf gives jobs by order key and age alone
 	dirty  bool
 	reach  map[*books.Pool]*books.Reach
 }
 
-// reachIn is which queues of a pool the leaf's jobs could use.
+// reachIn returns the queues of a pool that the leaf's jobs could use.
 func (l *leaf) reachIn(p *books.Pool) *books.Reach {
 	r := l.reach[p]
 	if r == nil {
@@ -72,7 +72,7 @@ func (l *leaf) reachIn(p *books.Pool) *books.Reach {
 	return r
 }
 
-// touch marks a leaf whose want has changed; reach too when the set of its active shapes may have.
+// touch marks a leaf whose want has changed. With reachToo the set of its active shapes may have changed, too.
 func (s *state) touch(node int, reachToo bool) {
 	l := &s.leaves[node]
 	if reachToo {
@@ -99,7 +99,7 @@ func (s *state) settle() {
 	s.dirty = s.dirty[:0]
 }
 
-// tick lets time pass, if it is later. The clock of a log never falls.
+// tick advances the clock, and reports whether the time is later. The clock of a log never goes back.
 func (s *state) tick(e entry.Tick) (later bool) {
 	if !e.Now.After(s.now) {
 		return false
@@ -128,7 +128,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// adopt puts a version of the site in force, with the plans of this moment; what is ready and held stays.
+// adopt puts a version of the site in force, with the plans of this moment. Ready jobs and held units stay.
 func (s *state) adopt(from books.Source) {
 	stood := s.site.Stood(nil)
 	s.served.RememberServed()
@@ -136,7 +136,7 @@ func (s *state) adopt(from books.Source) {
 	s.site.Remind(stood)
 }
 
-// build makes everything that follows from a version.
+// build derives everything that depends on the version.
 func (s *state) build(from books.Source) {
 	s.site = books.New(from, s.now, s.kinds.unbar)
 	s.supplies.Adopt(s.site.Version)

@@ -58,7 +58,7 @@ func (sp *supplies) tellWanted(b *buffer, granted bool) {
 	s := sp.state
 	sh := b.shape
 	switch {
-	case sh.asked.Unknown, sh.asked.Unsplit: // whom units are kept for does not follow from what is wanted
+	case sh.asked.Unknown, sh.asked.Unsplit: // the IDs that units are kept for do not follow from the wants
 	case !sh.asked.ByQueue:
 		if sp.polledFor(b, 1) > 0 {
 			sp.Tell(&b.wants, nil, granted)

@@ -199,7 +199,7 @@ func (v View) Job(task, id int64) (w JobsView) {
 // Shelves are the units of resources, which hold until the next entry and are not to be changed.
 func (v View) Shelves() []gate.Shelf { return v.state.supplies.Shelves() }
 
-// SharingID is whom units of a resource are counted for.
+// SharingID returns the ID that units of a resource are counted for.
 func (v View) SharingID(of *shares.Resource, p gate.Payer, share shares.ShareID) string {
 	return v.state.supplies.SharingID(of, p, share)
 }

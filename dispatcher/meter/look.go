@@ -48,7 +48,7 @@ type Snapshot struct {
 	// What a machine does not say.
 	Daemons   int
 	Lag       *fold.Lag           // nil: not known
-	Locks     []Lock              // nil: nobody looked
+	Locks     []Lock              // nil: not looked at
 	Resources map[string]Resource // by name
 	Claims    map[string]int64    // by state
 	Gangs     map[string]Gang     // by queue
@@ -122,7 +122,7 @@ func Locks(ctx context.Context, db *pgxpool.Pool) ([]Lock, error) {
 	return locks, nil
 }
 
-// byName puts the locks of others together, which are not told apart. Ours have lines while nobody holds them too.
+// byName sums the locks of other programs. divvy's own locks always have a line.
 func byName(locks []Lock) map[string]Lock {
 	by := map[string]Lock{}
 	for _, name := range pg.LockNames() {

@@ -1,16 +1,17 @@
-// Package ready keeps which jobs are ready, and in which order a share gives them: ranges of ids in memory, so that a decision
-// reads no rows, whatever millions of jobs wait.
+// Package ready keeps the ready jobs in the order in which a share gives them, as ranges of ids in memory, so that a decision reads no rows
+// even if millions of jobs wait.
 //
 //	Put(key, range) ──▶ Set ──Buffer(key).First──▶ the job that (share, shape) gives next
 //	Take(key, place, job)  ──▶ a grant takes one job out of its range
 //	Withdraw(task, low, high) ──▶ a verb takes many, wherever they are: each task has its ranges by id too
 //
-// A Buffer has the ready jobs of one share and shape, by place and then by id. Generators give the jobs of a batch ids in one
-// block, so ten million jobs are some ten thousand ranges; a job that comes back is a range of its own until it meets its
-// neighbours again. A Set also knows the ready jobs of every task, and the tasks of every user, for pulls that take these only.
+// A Buffer holds the ready jobs of one share and shape, by order key and then by id. Generators give the jobs of a
+// batch consecutive ids, so ten million jobs are some ten thousand ranges; a job that comes back is a range of its
+// own until it meets its neighbours again. A Set also knows the ready jobs of every task, and the tasks of every
+// user, for pulls of one task or user.
 //
-// Aside is the jobs without a lease that no slot may have: those of paused tasks, and those that wait for a rule. It keeps them in the
-// same way, so that pausing a task moves its ranges, however many jobs these are.
+// Aside holds the jobs without a lease that no slot may have: those of paused tasks, and those that wait for a rule.
+// It keeps ranges, too, so that pausing a task moves ranges, however many jobs they hold.
 //
 // # Invariants
 //

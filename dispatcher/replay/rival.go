@@ -22,9 +22,9 @@ type rival struct {
 }
 
 // occupant is who has a slot instead of a job of a task.
-type occupant struct{ job, task int64 } // job 0: nobody
+type occupant struct{ job, task int64 } // job 0: none
 
-// returning is how the job comes back that had the slot of a job of a task; of job 0: nobody had.
+// returning says how the job comes back that had the slot of a job of a task; of job 0: none had.
 type returning struct {
 	entry.Enqueued
 	task int64
@@ -97,7 +97,7 @@ func (r *rival) end(e entry.Ended) {
 	}
 	waits := e.Next == entry.Waits
 	switch {
-	case !ok: // nobody had the slot
+	case !ok: // no job had the slot
 		if waits {
 			r.waits[e.Job] = returning{task: has.task}
 		}
@@ -105,7 +105,7 @@ func (r *rival) end(e entry.Ended) {
 	case l.Killed && !e.Next.Final():
 		e.Next = entry.Undone
 	case other && !l.Killed && (e.Next == entry.Undone || e.Outcome == entry.Cancelled):
-		e.Next = entry.Again // nobody cancelled this one
+		e.Next = entry.Again // this job was not cancelled
 	}
 	if waits {
 		r.waits[e.Job] = returning{entry.Enqueued{Task: l.Task, Share: l.Home, Shape: l.Shape, Place: l.Place, Low: has.job, High: has.job,
@@ -152,7 +152,7 @@ func (r *rival) waiting(task, low, high int64) iter.Seq2[int64, returning] {
 	}
 }
 
-// gone follows that nobody wants jobs any more that wait in the log. Closed ends those that had their slots; after Killed these come back.
+// gone follows a kill of jobs that wait in the log. Closed ends the jobs that had their slots; after Killed these come back.
 func (r *rival) gone(e entry.Entry, task, low, high int64) {
 	_ = r.machine.Apply(e)
 	for id, back := range r.waiting(task, low, high) {
@@ -230,7 +230,7 @@ func (r *rival) give(g entry.Granted, t *Turn) error {
 	return nil
 }
 
-// stand grants what the log does, where that can be; else nobody has the slot.
+// stand grants what the log does, where that is possible; else no job has the slot.
 func (r *rival) stand(t *Turn) {
 	if t.Took != nil {
 		_ = r.machine.Apply(*t.Took)

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Rule is what keeps an ID from units.
+// Rule names what keeps an ID from units.
 type Rule string
 
 // Rules of a Refusal.
 const (
-	Capacity    Rule = "capacity"    // not so many units are free
-	External    Rule = "external"    // they would be, but others use them outside of this site
-	Reservation Rule = "reservation" // they are kept for a job that was passed over for long, see Bundle
-	OverItsPart Rule = "allowance"   // what is free is kept for IDs below their allowance: it has its own, or they waited longer
+	Capacity    Rule = "capacity"    // too few units are free
+	External    Rule = "external"    // enough units would be free, but others use them outside of this site
+	Reservation Rule = "reservation" // free units are kept for a job that was passed over for long, see Bundle
+	OverItsPart Rule = "allowance"   // free units are kept for IDs below their allowance: this ID has its own, or waited less
 )
 
 // Refusal says why an ID may not have units now.
@@ -22,24 +22,25 @@ type Refusal struct {
 	ID        string
 	Rule      Rule
 	Need      int64
-	Free      int64     // units that nobody holds
+	Free      int64     // units that no ID holds
 	Held      int64     // by the ID
-	Allowance int64     // by Explain: of the ID
-	Until     time.Time // Reservation, OverItsPart: when the units that are free now are kept no longer
-	KeptFor   []string  // by Explain: whom they are kept for, in the order of their turns
+	Allowance int64     // of the ID; set by Explain
+	Until     time.Time // Reservation, OverItsPart: until when the free units are kept
+	KeptFor   []string  // the IDs that units are kept for, in the order of their turns; set by Explain
 }
 
-// Admits says whether an ID may have so many units at once now. Want must count them. It does not allocate.
+// Admits reports whether an ID may have so many units at once now, and if not, why. Want must count them. Admits does
+// not allocate.
 func (p *Pool) Admits(id string, units int64, now time.Time) (ok bool, why Refusal) {
 	return Ask{p, id, units}.admits(now, nil)
 }
 
-// Explain is Admits for people: it starts no reservation, and says whom units are kept for.
+// Explain is Admits for people: it starts no reservation, and names the IDs that units are kept for.
 func (p *Pool) Explain(id string, units int64, now time.Time) (ok bool, why Refusal) {
 	return Ask{p, id, units}.explain(now, nil)
 }
 
-// admits is Pool.Admits, for a job of a bundle where that is not nil.
+// admits is Pool.Admits; by is the bundle of the job, or nil.
 func (a Ask) admits(now time.Time, by *Bundle) (ok bool, why Refusal) {
 	p := a.Pool
 	i := p.member(a.ID)
@@ -75,8 +76,8 @@ func (a Ask) admits(now time.Time, by *Bundle) (ok bool, why Refusal) {
 	return false, why
 }
 
-// inTurn says whether a member is below its allowance, and a unit is left for each that goes before it. It is the turn of who has booked and
-// holds none.
+// inTurn reports whether a member is below its allowance and a unit is left for each member before it. The member of
+// the booked bundle comes first, and also has a turn while it holds nothing.
 func (a Ask) inTurn(i int32, free int64, now time.Time, by *Bundle) bool {
 	is, before := a.Pool.split.below(a.Pool, i, now)
 	if by != nil && a.Pool.booked == by {

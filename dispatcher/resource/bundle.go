@@ -9,7 +9,7 @@ import (
 // Ask is so many units of one resource.
 type Ask struct {
 	Pool  *Pool
-	ID    string // whom they are counted for, where that is another than the bundle's: resources may be split by different things
+	ID    string // counted for this ID instead of the bundle's: resources may be split in different ways
 	Units int64
 }
 
@@ -160,7 +160,7 @@ func (b *Bundle) passed() bool {
 	return false
 }
 
-// book reserves all that it needs, unless somebody else has booked one of the pools.
+// book reserves all that it needs, unless another bundle has booked one of the pools.
 func (b *Bundle) book(now time.Time) {
 	most := b.asks[0].Pool.spec.MaxHold
 	for _, a := range b.asks {
@@ -175,7 +175,7 @@ func (b *Bundle) book(now time.Time) {
 	}
 }
 
-// Release ends its bookings and its waiting: nobody wants it any more, or not now.
+// Release ends its bookings and its waiting: its job is not wanted now, or no more.
 func (b *Bundle) Release() {
 	b.waits, b.until = false, time.Time{}
 	for _, a := range b.asks {

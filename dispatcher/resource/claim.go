@@ -13,7 +13,7 @@ type ClaimState string
 
 // States of a claim.
 const (
-	ClaimPending  ClaimState = "pending"  // nobody holds it, it is nowhere, it costs nothing
+	ClaimPending  ClaimState = "pending"  // without holders, place or cost
 	ClaimBound    ClaimState = "bound"    // at a place, its units charged; later sharers are charged nothing
 	ClaimDraining ClaimState = "draining" // scaled away, charged until its last holder is gone
 	ClaimReleased ClaimState = "released" // over, for ever
@@ -22,13 +22,13 @@ const (
 // Claim is one claim and where it stands. The zero Claim is none: start from NewClaim or OutsideClaim.
 type Claim struct {
 	State    ClaimState
-	External bool                 // made outside: bound from the start, charged to nobody, never ended by us
+	External bool                 // made outside: bound from the start, free of charge, never ended by us
 	Template shares.ClaimTemplate // in force now; a bound claim keeps what it took under an earlier one
-	Missing  bool                 // neither the task nor the site has the template: nobody can bind it
+	Missing  bool                 // neither the task nor the site has the template: it cannot be bound
 	Place    Place                // where it is bound
 	Local    bool                 // its sharers run at Place only
 	Devices  []string             // of that node, taken for it
-	Charge   Charge               // what it costs and whom, while it is bound or drains
+	Charge   Charge               // what it costs, and which ID, while it is bound or drains
 	Sharers  int                  // jobs that hold it: those with a lease
 	Jobs     int                  // jobs that hold it or may yet: all that share it and are not over; not counted of one made outside
 	Since    time.Time            // since when a bound claim has no sharer; zero while it has one
@@ -56,7 +56,7 @@ type Offer struct {
 	Devices []string
 }
 
-// NewClaim is a claim of a task that nobody holds yet; jobs is how many share it.
+// NewClaim returns a claim of a task without holders; jobs is how many share it.
 func NewClaim(t shares.ClaimTemplate, jobs int) Claim {
 	return Claim{State: ClaimPending, Template: t, Jobs: jobs}
 }

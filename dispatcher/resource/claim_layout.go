@@ -45,7 +45,7 @@ const (
 // Sharing is an entry that makes claims, or refers to one that was made outside of the task.
 type Sharing struct {
 	Template string   // of the claims; or
-	Claim    string   // the name of a claim made outside: everybody who refers to it holds that one
+	Claim    string   // the name of a claim made outside: all that refer to it hold that one
 	Scope    Scope    // with Template; of a Claim "" or All
 	Only     []string // who holds it of those below the level; nil: all
 }

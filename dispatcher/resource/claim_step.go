@@ -16,7 +16,7 @@ const (
 	Ended       ClaimVerb = "ended"        // a lease ended by a report, a cancel or a revoke: Again, At
 	Lost        ClaimVerb = "lost"         // a lease ran out: Again, At
 	ScaledAway  ClaimVerb = "scaled away"  // the task does not want it any more
-	LingerOver  ClaimVerb = "linger over"  // somebody looks whether it lingered long enough: At
+	LingerOver  ClaimVerb = "linger over"  // checks whether it lingered long enough: At
 	TemplateSet ClaimVerb = "template set" // the site has it by now, or another one of that name: Template
 	Joined      ClaimVerb = "joined"       // a job more shares it: a retry that is a new job, or the task was scaled
 	Dropped     ClaimVerb = "dropped"      // a job without a lease is over: cancelled
@@ -37,7 +37,7 @@ type ClaimEffects struct {
 	Refused ClaimReason // it did not happen: the claim is as it was
 	Charged *Charge     // to charge now, once
 	Refund  *Charge     // to give back now
-	Look    time.Time   // not zero: LingerOver is due then, unless somebody holds the claim again
+	Look    time.Time   // not zero: LingerOver is due then, unless the claim has a holder again
 }
 
 // Step is what becomes of a claim. Where it makes nothing of an event (it lingered too short, …)
@@ -55,7 +55,7 @@ type ClaimEffects struct {
 //	dropped     last: released   last: released                 =                          =
 //
 // A bound claim that no job is left for is released at once: nothing is to come that it could linger for. A claim made
-// outside stays bound, whatever happens, and nobody counts who may hold it.
+// outside stays bound, whatever happens, and its sharers are not counted.
 func (c Claim) Step(e ClaimEvent) (Claim, ClaimEffects) {
 	switch e.Verb {
 	case Granted:
@@ -80,12 +80,12 @@ func (c Claim) Step(e ClaimEvent) (Claim, ClaimEffects) {
 	return c, ClaimEffects{}
 }
 
-// ClaimNotHeld refuses an event about a lease or a job that the claim does not have: whoever tells it has lost count.
+// ClaimNotHeld refuses an event about a lease or a job that the claim does not have: its sender has lost count.
 const ClaimNotHeld ClaimReason = "claim_not_held"
 
 func (c Claim) refuse(why ClaimReason) (Claim, ClaimEffects) { return c, ClaimEffects{Refused: why} }
 
-// idle says whether a claim of ours is bound and nobody holds it.
+// idle reports whether a claim of ours is bound without holders.
 func (c Claim) idle() bool { return c.State == ClaimBound && c.Sharers == 0 && !c.External }
 
 func (c Claim) granted(e ClaimEvent) (Claim, ClaimEffects) {

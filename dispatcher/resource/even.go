@@ -117,7 +117,7 @@ func (e *even) below(p *Pool, i int32, _ time.Time) (is bool, before int64) {
 		return true, r.low.ahead(i, m.held, last)
 	}
 	at := r.at.ahead(i, last, 0)
-	left := e.odd - (e.above - r.at.len() - r.under.len()) // odd units that nobody holds yet
+	left := e.odd - (e.above - r.at.len() - r.under.len()) // odd units that are not held yet
 	return at+r.under.ahead(i, last, 0) < left, r.low.len() + at
 }
 

@@ -122,7 +122,7 @@ func of(claims []held, name string) (indexes []int32) {
 	return indexes
 }
 
-// compact leaves out claims that nobody holds.
+// compact leaves out claims without holders.
 func (e Expansion) compact() Expansion {
 	sharers := e.Sharers()
 	if !slices.Contains(sharers, 0) {

@@ -14,7 +14,7 @@ type Family struct {
 
 type place struct{ key, queue string }
 
-// NewFamily is a resource that nobody uses. The spec must be valid.
+// NewFamily returns a resource without use. The spec must be valid.
 func NewFamily(s Spec) *Family { return &Family{spec: s, pools: map[place]*Pool{}} }
 
 // Spec is what the site says about the resource.

@@ -34,7 +34,7 @@ type Fitting struct {
 	At      []int // which room each need goes into; nil unless all fit
 	Misfit  int   // a need that does not fit: on its own if Never, else beside the others; −1 when all fit
 	Never   bool  // no room is large enough for the misfit, even if it were empty
-	Given   bool  // the search was given up: they may fit, but nobody knows how. Counts as not fitting
+	Given   bool  // the search was given up: they may fit, but no way was found. Counts as not fitting
 	nLooked int
 }
 
@@ -172,7 +172,7 @@ func (n Need) same(m Need) bool {
 		maps.Equal(n.Labels, m.Labels)
 }
 
-// unbounded stands for a figure that nobody stated; sums of some stay a number.
+// unbounded stands for a figure that was not stated; sums of such figures stay numbers.
 const unbounded = math.MaxInt64 / 4
 
 func (r Room) stated() Room {

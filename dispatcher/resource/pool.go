@@ -16,7 +16,7 @@ type (
 	Node  = shares.SplitNode
 )
 
-// noReport is what the outside leaves while nobody reports external use.
+// noReport is what the outside leaves while external use is not reported.
 const noReport = math.MaxInt64
 
 // Pool is the standing of all sharing IDs in the units of one resource: of one queue with PerQueue, of one key with Keyed.
@@ -28,7 +28,7 @@ type Pool struct {
 	outside  int64 // total − use that is not ours; noReport
 	held     int64 // of all
 
-	exemptHeld int64 // of it, by exempt IDs: nobody splits it
+	exemptHeld int64 // of it, by exempt IDs; it is not split
 
 	index   map[string]int32
 	members []member
@@ -102,7 +102,7 @@ func (p *Pool) Usable() int64 { return min(p.capacity, p.outside) }
 // Held is what all IDs hold together.
 func (p *Pool) Held() int64 { return p.held }
 
-// Kept is how many of the free units are kept for IDs below their allowance, since somebody else was refused them.
+// Kept is how many of the free units are kept for IDs below their allowance, because another ID was refused.
 func (p *Pool) Kept() int64 { return min(p.kept.units, max(0, p.Usable()-p.held)) }
 
 // HeldBy is what an ID holds.
@@ -111,7 +111,7 @@ func (p *Pool) HeldBy(id string) int64 { return p.known(id).held }
 // WantedBy is what an ID could use beyond what it holds.
 func (p *Pool) WantedBy(id string) int64 { return p.known(id).wanted() }
 
-// Idle says whether nobody holds or wants anything.
+// Idle reports whether no units are held or wanted.
 func (p *Pool) Idle() bool {
 	for i := range p.members {
 		if !p.members[i].idle() {

@@ -22,7 +22,7 @@ type Candidate struct {
 	Age time.Duration
 }
 
-// Order says that an attempt is to end, and for whom.
+// Order says that an attempt is to end, and for which share.
 type Order struct {
 	Candidate
 	Pool    string

@@ -24,7 +24,7 @@ func (r *Rules) Decide(l machine.Lease, said entry.Ended, unwanted bool) entry.E
 		said.Outcome = entry.Returned
 	}
 	switch {
-	case said.Outcome == entry.Finished: // also where nobody wanted it any more
+	case said.Outcome == entry.Finished: // also if its job was killed
 		said.Next = entry.Over
 	case l.Order != nil && !reclaimed, unwanted:
 		said.Next = entry.Undone

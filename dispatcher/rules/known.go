@@ -13,32 +13,33 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// known is what Decide goes by of jobs. What it lacks is asked for, and read by Learn: the block of a job, and for one that may have its
-// last attempt how often it was returned before, so that the verdict is right at once. Without it the job waits until Judge has looked.
+// known caches what Decide needs to know about jobs: the block of each job and, if it may be at its last attempt, how
+// often it was returned before. Decide asks for what is missing and Learn reads it, so that the verdict needs no
+// database. Without it the job waits until Judge has looked.
 type known struct {
 	mu     sync.Mutex
-	blocks []block // by rising ids; what is said of them never changes
+	blocks []block // by rising ids; a block never changes
 	past   map[int64]returned
-	asked  map[int64]int32 // by job: the attempt that it has; 0: its block alone is asked for
+	asked  map[int64]int32 // by job: its current attempt; 0: only the block is asked for
 }
 
-// block is jobs that were made alike.
+// block is a range of jobs that were made alike.
 type block struct {
 	low, high int64
 	most      int32 // attempts of each job
 	terms     bool  // its task has terms for retries
 }
 
-// returned are the attempts of a job before one that were not charged.
+// returned counts the attempts of a job before this one that were not charged.
 type returned struct{ attempt, times int32 }
 
-// Bounds of what is remembered: beyond them all is forgotten, and read again when it is asked for.
+// Bounds of the cache. A full cache is emptied and read again on demand.
 const (
 	mostBlocks = 1 << 17
-	mostPast   = 1 << 16 // jobs, as many are asked for
+	mostPast   = 1 << 16 // jobs; as many may be asked for
 )
 
-// block is that of a job; false when it is not known yet.
+// block returns the block of a job; false if it is not known yet.
 func (k *known) block(job int64) (block, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +74,8 @@ func (k *known) want(job int64, attempt int32) {
 	k.ask(job, attempt)
 }
 
-// take is how many attempts of a job before one that ended were not charged; false: it is not known. It forgets them.
+// take returns how many attempts of a job before an ended one were not charged, and forgets them; false if they are
+// not known.
 func (k *known) take(job int64, attempt int32) (times int32, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,8 +85,8 @@ func (k *known) take(job int64, attempt int32) (times int32, ok bool) {
 	return r.times, ok && r.attempt == attempt
 }
 
-// open are some jobs that are asked for, first those whose attempts are. Those of which the block alone is asked for it takes off: that is
-// there, or never will be.
+// open returns some of the jobs that were asked for, those with attempts first. It removes jobs of which only the
+// block was asked for: the block is there now, or never will be.
 func (k *known) open(most int) map[int64]int32 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -120,7 +122,7 @@ func (k *known) add(b block) int {
 	return 1
 }
 
-// learned notes what was read of a job, where it is still asked for.
+// learned stores what was read about a job if it is still asked for.
 func (k *known) learned(job int64, r returned) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -134,25 +136,27 @@ func (k *known) learned(job int64, r returned) {
 	k.past[job] = r
 }
 
-// Granted hears of a grant: what the end of its attempt is judged by is read meanwhile. It is quick.
+// Granted asks for what the verdict on a granted attempt will need, so that it is read while the attempt runs. It is
+// quick.
 func (r *Rules) Granted(g *entry.Granted) {
 	if b, known := r.known.block(g.Job); g.Attempt > 1 && (!known || g.Attempt >= b.most) {
 		r.known.want(g.Job, g.Attempt)
 	}
 }
 
-// triedRow are the attempts of a job that did not finish.
+// triedRow counts the attempts of a job that did not finish.
 type triedRow struct {
 	Job      int64
 	Attempt  int32 // the last one
 	Returned int32
 }
 
-// learnBatch is how many jobs one Learn reads of.
+// learnBatch bounds the jobs of one Learn.
 const learnBatch = 2000
 
-// Learn takes over the site in force, and reads the blocks and the past attempts of jobs that Decide has to know. It returns how many blocks
-// it read. Past attempts are read since the time when the oldest of the jobs was made; those whose last one is not folded yet are read again.
+// Learn adopts the site in force, and reads the blocks and past attempts that Decide has asked for. It returns how
+// many blocks it read. It looks at attempts since the oldest of the jobs was made. A job whose last attempt is not
+// folded yet is read again.
 func (r *Rules) Learn(ctx context.Context) (n int, err error) {
 	if _, err := r.siteNow(ctx); err != nil {
 		return 0, fmt.Errorf("learn: %w", err)
@@ -165,7 +169,7 @@ func (r *Rules) Learn(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("learn: %w", err)
 	}
-	var late []int64 // that may have no attempts left
+	var late []int64 // jobs that may have no attempts left
 	since := time.Time{}
 	for _, f := range facts {
 		n += r.known.add(block{f.Low, f.High, f.MaxAttempts, f.Terms != nil})

@@ -18,7 +18,7 @@ type task struct {
 	kills *btree.BTreeG[*kill] // by low, without overlaps; nil: there are none
 }
 
-// kill says that nobody wants jobs any more, those with leases among them. It stays until the last lease of the task has ended.
+// kill cancels jobs, also those with leases. It stays until the last lease of the task has ended.
 type kill struct {
 	low, high int64
 	order     Order
@@ -31,7 +31,7 @@ const killDegree = 4
 // fewKilled is up to how many ids leases are looked for before a kill is kept.
 const fewKilled = 64
 
-// Kill notes that nobody wants the jobs of a task with ids in a range. Their leases show it from now on; none of them is looked at.
+// Kill cancels the jobs of a task with ids in a range. Their leases show it from now on; none of them is looked at.
 func (ls *Leases) Kill(e entry.Killed) {
 	t := ls.tasks[e.Task]
 	if t == nil || e.High-e.Low < fewKilled && !ls.any(e.Task, e.Low, e.High) {
@@ -110,7 +110,7 @@ func (t *task) killed(job int64) (found *kill) {
 	return found
 }
 
-// Becomes is what becomes of the job when the attempt ends, where a rule would say next: nobody tries one again that was killed.
+// Becomes says what becomes of the job when the attempt ends, where a rule would say next: a killed job is not tried again.
 func (l Lease) Becomes(outcome entry.Outcome, next entry.Next) entry.Next {
 	switch {
 	case !l.Killed:

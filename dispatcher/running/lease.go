@@ -18,7 +18,7 @@ type Lease struct {
 	Started bool
 	Order   *Order         // to end the attempt; nil: there is none
 	Home    shares.ShareID // to which the job comes back; Share pays
-	Killed  bool           // nobody wants the job: it is not tried again
+	Killed  bool           // the job was killed: it is not tried again
 	Idle    bool           // with Killed: the attempt runs to its end, and counts
 }
 
@@ -102,7 +102,7 @@ func (ls *Leases) Pilot(l *Run) string { return ls.names.all[l.pilot].text }
 // Since is when its pilot began to run it; before that, when it was granted.
 func (l *Run) Since() time.Time { return time.UnixMilli(l.since) }
 
-// Killed says whether nobody wants a job that has a lease.
+// Killed reports whether a leased job was killed.
 func (ls *Leases) Killed(job int64) bool {
 	l := ls.Run(job)
 	return l != nil && ls.killed(l) != nil
@@ -312,7 +312,7 @@ func Nonce(seed int64, n int) int64 {
 	return int64(z ^ z>>31)
 }
 
-// names keeps each text once, as long as somebody has it.
+// names keeps each text once, as long as it is used.
 type names struct {
 	at   map[string]int32
 	all  []name

@@ -71,7 +71,7 @@ func (t *together[K, V]) of(ctx context.Context, keys []K) (map[K]V, error) {
 	}
 }
 
-// run reads until nobody asks any more.
+// run reads until there are no more requests.
 func (t *together[K, V]) run() {
 	for {
 		t.mu.Lock()

@@ -1,4 +1,4 @@
-// Package series writes down how shares stand, reads their course, and says for each hour what they were promised and given.
+// Package series samples the state of shares, reads the samples, and says for each hour what shares were promised and given.
 //
 //	explain.Standing ──Sample, of the leader──▶ share_samples ──ShareSeries──▶ points for plots
 //	                                                └──Rate, once an hour is over──▶ fairness_hours
@@ -11,9 +11,9 @@
 //
 // # Invariants
 //
-//  1. One daemon samples: the one that leads. While two believe that they do, which is at most for a moment, shares have two samples of that
-//     moment, and integrals come to the same.
-//  2. An hour is rated when it has been over for two minutes, and from its samples alone: made again it comes to the same. The hours go on
-//     behind the newest one that is rated. Of two daemons that rate at once one finds the other at it and leaves it to that.
-//  3. A sample counts until the next one of its share, and for ten minutes at the most: without a leader nothing is known.
+//  1. One daemon samples: the leader. While two believe for a moment that they lead, shares have two samples of that moment, and integrals
+//     stay the same.
+//  2. An hour is rated two minutes after its end, from its samples alone; a repeat gives the same result. Rating goes on after the newest
+//     rated hour. If two daemons rate at once, one sees the other and leaves it the work.
+//  3. A sample counts until the next one of its share, and for ten minutes at most: without a leader nothing is known.
 package series

@@ -132,7 +132,7 @@ func (cfg Config) before(ctx context.Context, keep time.Duration, drop Retain) (
 	return drop(ctx, at)
 }
 
-// oldLog drops batches that are old, folded, and needed by nobody.
+// oldLog drops batches that are old, folded, and not needed.
 func (cfg Config) oldLog(ctx context.Context) (int, error) {
 	return cfg.before(ctx, cfg.Keep.Log, func(ctx context.Context, before time.Time) (int, error) {
 		last, _, err := cfg.Folded(ctx)

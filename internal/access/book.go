@@ -82,7 +82,7 @@ func (b *Book) Find(text string) *Caller {
 	return b.Match(KeyOf(h), func(have Hash) bool { return subtle.ConstantTimeCompare(have[:], h[:]) == 1 })
 }
 
-// Match is whom the token with this key stands for whose hash fits.
+// Match returns the caller of the token with this key if the token's hash fits.
 func (b *Book) Match(key uint64, fits func(Hash) bool) *Caller {
 	for e := b.read.Load().live[key]; e != nil; e = e.next {
 		if fits(e.hash) {

@@ -26,7 +26,7 @@ func ShownBy(r *http.Request) Shown {
 // Entrance finds callers by their credentials. It is safe for concurrent use.
 type Entrance struct {
 	Book    *Book
-	Outside func() *Outside // nil: certificates and JSON web tokens let nobody in
+	Outside func() *Outside // nil: certificates and JSON web tokens are not accepted
 	Open    bool            // a request without a good credential is let in too, as Anybody
 }
 

@@ -5,7 +5,7 @@ import (
 	"crypto/x509"
 )
 
-// Outside are credentials that others have made. nil lets nobody in.
+// Outside knows credentials that others have issued. nil admits no one.
 type Outside struct {
 	Certificates Certificates // nil: none are looked at
 	Issuers      *Issuers     // nil: there are none

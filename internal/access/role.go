@@ -83,7 +83,7 @@ func (c *Caller) MayPull(queue string) bool {
 	return c.Role != "" && (c.Role != Pilot || len(c.Queues) == 0 || slices.Contains(c.Queues, queue))
 }
 
-// OnlyUser is the user whose tasks alone the caller may see and steer; "": everybody's, as far as its role goes.
+// OnlyUser is the user to whose tasks the caller is restricted; "": no restriction beyond the role's.
 func (c *Caller) OnlyUser() string {
 	if c.Role != Submitter {
 		return ""

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Courier is an HTTP server's handler that passes requests on. When it is unreliable, each POST is delayed by up to Late;
-// one in TwiceOneIn is said a second time, up to Late after the first, and whichever answer comes first is handed out; and
-// of one in ForgetOneIn the caller gets no answer, while the request still arrives. So later requests overtake earlier
-// ones, and a request may arrive when its caller has long gone on.
+// Courier is an HTTP handler that forwards requests. While it is unreliable it delays each POST by up to Late. It
+// sends one in TwiceOneIn again, up to Late after the first, and returns whichever answer comes first. It drops the
+// answer to one in ForgetOneIn; the request still arrives. So requests overtake each other, and a request may arrive
+// long after its caller gave up.
 type Courier struct {
 	To          string // http://host:port
 	Late        time.Duration
@@ -22,8 +22,8 @@ type Courier struct {
 	ForgetOneIn int // at least 1
 
 	Unreliable atomic.Bool
-	Twice      atomic.Int64 // requests that were said twice
-	Forgotten  atomic.Int64 // answers that were kept back
+	Twice      atomic.Int64 // requests sent twice
+	Forgotten  atomic.Int64 // answers dropped
 
 	mu    sync.Mutex
 	rng   *rand.Rand
@@ -31,13 +31,13 @@ type Courier struct {
 	http  http.Client
 }
 
-// NewCourier makes one that is reliable until Unreliable is set.
+// NewCourier returns a courier that is reliable until Unreliable is set.
 func NewCourier(to string, seed uint64) *Courier {
 	return &Courier{To: to, Late: 300 * time.Millisecond, TwiceOneIn: 2, ForgetOneIn: 10, rng: rand.New(rand.NewPCG(seed, 11)),
 		http: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true}}}
 }
 
-// Close waits for requests that are under way still.
+// Close waits for the requests under way.
 func (c *Courier) Close() {
 	c.under.Wait()
 	c.http.CloseIdleConnections()
@@ -67,14 +67,14 @@ type answered struct {
 	err  error
 }
 
-// ServeHTTP passes a request on.
+// ServeHTTP forwards a request.
 func (c *Courier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	f := c.draw(r)
-	// A caller that gives up does not take back what is on its way.
+	// A caller that gives up cannot stop a request that is on its way.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 30*time.Second)
 	answers := make(chan answered, 2)
 	said := 1

@@ -167,7 +167,7 @@ func (w *Wire) drop(p *pair) {
 	delete(w.pairs, p)
 }
 
-// hold reads what a black hole is told, until somebody gives up.
+// hold reads what a black hole receives, until one side gives up.
 func (w *Wire) hold(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 func (w *Wire) lost(p *pair) {

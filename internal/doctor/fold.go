@@ -12,7 +12,7 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// How old something may be that the tables do not have yet, and for how long nobody may append.
+// How far the tables may be behind the log, and how long the log may be without an append.
 const (
 	behindWarnS = 60
 	behindBadS  = 600
@@ -37,7 +37,7 @@ func (d *Doctor) logRow(ctx context.Context) (logRow, error) {
 	return one[logRow](ctx, d.cfg.Direct, "log", nil)
 }
 
-// appended is about the log: somebody leads, and says so each second.
+// appended checks the log: a leader appends every second.
 func (d *Doctor) appended(ctx context.Context) (found []Finding, err error) {
 	row, err := d.logRow(ctx)
 	if err != nil {

@@ -78,7 +78,7 @@ func (d *Doctor) locks(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-// holders are those who have what somebody waits for.
+// holders are the sessions that others wait for.
 func holders(all []advisoryRow, w advisoryRow) string {
 	var names []string
 	for _, l := range all {

@@ -14,7 +14,7 @@ const fewMissing = 10
 type objectRow struct{ Kind, Name string }
 
 // schema compares the names of what is there with those of what the migrations make, not types, NOT NULL or bodies of functions: a table lacks its key after a restore that failed half way, or
-// because somebody dropped it, and statements go on without a word, slowly or twice.
+// because it was dropped, while statements go on silently, slowly or twice.
 func (d *Doctor) schema(ctx context.Context) (found []Finding, err error) {
 	if off, err := d.migrations(ctx); err != nil || len(off) > 0 {
 		return nil, err // said there

@@ -1,2 +1,2 @@
-// Package golden holds what tests make against files that people read. With -update the files are written anew.
+// Package golden compares the output of tests with files that people read. With -update it writes the files anew.
 package golden

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Dialog is a message of a Harvester to whoever runs the site.
+// Dialog is a message of a Harvester to the site's operators.
 type Dialog struct {
 	ID         int64
 	Module     string

@@ -16,24 +16,24 @@ var files embed.FS
 
 var query = pg.MustLoad(files)
 
-// Store keeps what Harvesters say. It is safe for concurrent use, on any number of daemons.
+// Store keeps the reports of Harvesters. It is safe for concurrent use, on any number of daemons.
 type Store struct{ db *pgxpool.Pool }
 
-// NewStore makes a store on a migrated database.
+// NewStore returns a store on a migrated database.
 func NewStore(db *pgxpool.Pool) *Store { return &Store{db: db} }
 
-// Beat is a Harvester's word that it lives.
+// Beat is a heartbeat of a Harvester.
 type Beat struct {
 	Harvester string
 	Host      string
 	User      string
-	Metadata  map[string]any // what it says of itself; kept under what was said before
+	Metadata  map[string]any // what it reports of itself, laid over earlier metadata
 }
 
-// mostForgotten bounds what one heartbeat deletes of each table.
+// mostForgotten bounds how many rows one heartbeat deletes from each table.
 const mostForgotten = 2000
 
-// Heartbeat notes that a Harvester lives, and deletes some of what is too old.
+// Heartbeat records that a Harvester lives, and deletes some old rows.
 func (s *Store) Heartbeat(ctx context.Context, b Beat) error {
 	if b.Metadata == nil {
 		b.Metadata = map[string]any{}
@@ -44,7 +44,7 @@ func (s *Store) Heartbeat(ctx context.Context, b Beat) error {
 	return s.exec(ctx, "forget", pgx.StrictNamedArgs{"harvester": b.Harvester, "n": mostForgotten})
 }
 
-// exec runs a statement of this package that answers nothing.
+// exec runs a statement that returns no rows.
 func (s *Store) exec(ctx context.Context, verb string, args pgx.StrictNamedArgs) error {
 	if _, err := s.db.Exec(ctx, query[verb], args); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
@@ -52,7 +52,7 @@ func (s *Store) exec(ctx context.Context, verb string, args pgx.StrictNamedArgs)
 	return nil
 }
 
-// collect runs a statement of this package and reads its rows by column name.
+// collect runs a statement and reads its rows by column name.
 func collect[T any](ctx context.Context, s *Store, verb string, args pgx.StrictNamedArgs) ([]T, error) {
 	var list []any
 	if args != nil {

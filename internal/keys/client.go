@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// ClientFiles are what a client with TLS has: the CAs of daemons, "" = the system's; its own certificate with its key, if any.
+// ClientFiles names the files of a TLS client: the CAs of daemons (empty: the system's), and the client's certificate
+// with its key, if any.
 type ClientFiles struct{ CA, Cert, Key string }
 
-// Config reads the files, and the certificate again once it has changed: connections that come after that show the new one.
-// nil: none is named.
+// Config reads the files; it returns nil if none is named. A changed certificate is read again and used by later
+// connections.
 func (f ClientFiles) Config() (*tls.Config, error) {
 	if f == (ClientFiles{}) {
 		return nil, nil

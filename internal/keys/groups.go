@@ -8,7 +8,8 @@ import (
 
 var groupIn = regexp.MustCompile(`\$(?:\{(\w*)\}|(\w*))`)
 
-// CheckGroups refuses a name by a group that the pattern does not have: it would be empty.
+// CheckGroups refuses a user name that refers to a group which the pattern does not have, since that group would be
+// empty.
 func CheckGroups(pattern *regexp.Regexp, name string) error {
 	for _, m := range groupIn.FindAllStringSubmatch(name, -1) {
 		group := m[1] + m[2]

@@ -98,7 +98,7 @@ func IssuerIn(token string) (string, bool) {
 	return c.Issuer, true
 }
 
-// Unchecked is for a token that nobody could look into now: its issuer does not answer.
+// Unchecked is the error for a token that cannot be checked now, since its issuer does not answer.
 type Unchecked struct{ Issuer string }
 
 func (e Unchecked) Error() string {
@@ -108,7 +108,7 @@ func (e Unchecked) Error() string {
 // Proof is a token that was verified.
 type Proof struct {
 	Subject  string
-	ClientID string // to whom it was given; "": the token does not say
+	ClientID string // the client that got it; "": the token does not say
 	Expires  time.Time
 	token    *oidc.IDToken
 }
@@ -143,7 +143,7 @@ func (i *Issuer) Verify(ctx context.Context, token string) (Proof, error) {
 	}
 	p.ClientID, _ = said.ClientID.(string)
 	audience := good.Audience
-	if len(audience) == 0 { // where it is for nobody in particular, the client that it was given to counts instead
+	if len(audience) == 0 { // without an audience, the client that got it counts instead
 		audience = []string{p.ClientID, good.Subject}
 	}
 	if !slices.ContainsFunc(audience, func(a string) bool { return slices.Contains(i.audiences, a) }) {

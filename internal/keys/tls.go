@@ -15,7 +15,7 @@ import (
 type TLSFiles struct {
 	Cert, Key, ClientCA string
 	Name                string // whose they are, for the log
-	// Log hears that they were read again; nil: nobody.
+	// Log is told when they were read again; may be nil.
 	Log *slog.Logger
 	// Every is how often they are looked at, at most; 0 = 5 s.
 	Every time.Duration

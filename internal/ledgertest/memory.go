@@ -23,7 +23,7 @@ type Memory struct {
 	Clock func() time.Time         // the clock of the database; nil: this machine's
 	Fate  func(b entry.Batch) Fate // decides on each append that is well formed; nil: all are applied and answered
 
-	Batches []entry.Batch // without gaps; to be touched while nobody uses the log
+	Batches []entry.Batch // without gaps; access it only while the log is not in use
 
 	mu      sync.Mutex
 	besides []ledger.Beside // of them

@@ -161,7 +161,7 @@ func (l Loop) once(ctx context.Context, m *Metrics) (int, error) {
 }
 
 // Backoff is the pause after the n-th failure in a row, jittered so that daemons do not come back together. A database
-// that is away is asked often: nobody is served until it was found again.
+// that is away is asked often: no request is served until it is back.
 func Backoff(n int, err error) time.Duration {
 	most := failPauseMax
 	if pg.IsUnavailable(err) {

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// Issuer makes JSON web tokens, and tells whoever asks with which key.
+// Issuer makes JSON web tokens, and publishes its key.
 type Issuer struct {
 	*httptest.Server
 	Asked atomic.Int32

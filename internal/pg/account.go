@@ -16,7 +16,7 @@ type account struct {
 	switched bool // we are root and the server is not
 }
 
-// serverAccount is ourselves, or for root the user postgres, else nobody.
+// serverAccount is the current user, or for root the user postgres, else the user nobody.
 func serverAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid(), name: strconv.Itoa(os.Geteuid())}, nil
@@ -70,7 +70,7 @@ func (a account) canReach(dir string) (blocked string, ok bool) {
 	}
 }
 
-// privateDir makes dir, or checks that it is a true folder which belongs to a and lets nobody else in.
+// privateDir makes dir, or checks that it is a real folder which belongs to a and admits no other user.
 func (a account) privateDir(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if err == nil {

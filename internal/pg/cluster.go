@@ -84,7 +84,7 @@ func StartCluster(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	}
 }
 
-// DSN reaches the cluster's database, whoever owns the server now or later.
+// DSN reaches the cluster's database, whichever process owns the server.
 func (c *Cluster) DSN() string { return c.at.dsn(dbName) }
 
 // Owner says whether the server is a child of this process.
@@ -233,7 +233,7 @@ func (c *Cluster) retryOwn() *server {
 	}
 }
 
-// shutDown ends the server: fast and clean, or at once when nobody needs it again or patience is over.
+// shutDown ends the server: fast and clean, or at once if its data is not needed again or patience is over.
 func (c *Cluster) shutDown(s *server) {
 	if c.cfg.Ephemeral {
 		s.stop(syscall.SIGQUIT, 10*time.Second)

@@ -77,7 +77,7 @@ func (m *Metrics) Watch(pool *pgxpool.Pool) { m.reg.MustRegister(&poolMetrics{po
 // observer is what pgx calls around statements.
 type observer struct {
 	m      *Metrics
-	traced bool // false: nobody traces anything
+	traced bool // false: no traces
 }
 
 type startedKey struct{}
@@ -87,7 +87,7 @@ type started struct {
 	context.Context
 	of   *statement
 	at   time.Time
-	span trace.Span // nil: nobody traces this
+	span trace.Span // nil: not traced
 }
 
 // Value is part of context.Context.

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// poolMetrics are figures of a pool, taken when somebody looks.
+// poolMetrics are figures of a pool, read on each scrape.
 type poolMetrics struct{ pool *pgxpool.Pool }
 
 var (

@@ -14,7 +14,7 @@ import (
 )
 
 // clearRemains ends whatever still works in the data folder after its owner died, so that a new server may
-// start. The caller holds the owner's lock, so nobody else starts one meanwhile.
+// start. The caller holds the owner's lock, so no other process starts one meanwhile.
 func (c *Cluster) clearRemains(ctx context.Context) error {
 	asked := false
 	for {

@@ -16,7 +16,7 @@ import (
 func Secure(ctx context.Context, db interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }) error {
-	// A few bytes in the log, behind all that was visible before. It changes no table, needs no right, and nobody reads it.
+	// A few bytes in the log, behind all that was visible before. It changes no table, needs no right, and has no reader.
 	if _, err := db.Exec(ctx, "SELECT pg_logical_emit_message(true, 'divvy'::text, ''::text)"); err != nil {
 		return fmt.Errorf("secure what was read: %w", err)
 	}

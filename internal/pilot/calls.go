@@ -11,7 +11,7 @@ type calls struct {
 	cancel context.CancelFunc
 	all    *sync.WaitGroup
 	posts  chan func()
-	gone   chan struct{} // closed when nobody takes posts any more
+	gone   chan struct{} // closed when posts are no longer accepted
 }
 
 func newCalls() calls {

@@ -34,7 +34,7 @@ type run struct {
 	lease   wire.Lease
 	job     *payload.Job
 	ended   bool // the result is there
-	lost    bool // somebody else has the job; the result is nobody's
+	lost    bool // another pilot has the job; the result does not count
 	sending bool // the result is on its way
 	vacated bool // the room is given back
 	bare    bool // the result goes without log and outputs
@@ -197,7 +197,7 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 	p.calls.beside(func() {
 		res, size := p.host.Run(r.job)
 		p.calls.post(func() { p.endedRun(r, res, size) })
-		p.host.Tidy(r.job) // nobody waits for it
+		p.host.Tidy(r.job) // no result is expected
 	})
 }
 
@@ -230,7 +230,7 @@ func (p *pilot) vacate(r *run) {
 	}
 }
 
-// answered notes that the server gave an answer: whoever waits for it to come back need not wait on.
+// answered notes that the server gave an answer, and ends all waits for its return.
 func (p *pilot) answered(now time.Time) {
 	if !p.away.IsZero() {
 		p.log.Info("server is back", "after", now.Sub(p.away).Round(time.Millisecond))

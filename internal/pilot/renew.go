@@ -98,7 +98,7 @@ func (p *pilot) renewed(reply wire.RenewReply, err error) {
 	}
 }
 
-// lose ends a run that somebody else may have by now. A result that is on its way gets its own verdict.
+// lose ends a run whose job another pilot may have by now. A result on its way gets its own verdict.
 func (p *pilot) lose(r *run) {
 	switch {
 	case r.sending:

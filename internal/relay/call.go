@@ -140,7 +140,7 @@ func (c Caller) proof(callee string) string {
 }
 
 // Call hands a request on and waits for the answer. It returns ErrBroken, or the error of ctx: then the other side
-// is told that nobody waits any more.
+// is told that no caller waits any more.
 func (c *Conn) Call(ctx context.Context, path string, body []byte) (Reply, error) {
 	got := make(chan Reply, 1)
 	c.mu.Lock()

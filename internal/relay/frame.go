@@ -69,7 +69,7 @@ func (o *outbox) frame(k kind, id uint64, numbers []uint32, texts ...[]byte) err
 	return nil
 }
 
-// run writes until stop is closed or the connection fails; whoever adds a frame afterwards is told.
+// run writes until stop is closed or the connection fails; adding a frame afterwards fails.
 func (o *outbox) run(stop <-chan struct{}) error {
 	var spare []byte
 	for {
@@ -78,7 +78,7 @@ func (o *outbox) run(stop <-chan struct{}) error {
 			return o.end(net.ErrClosed)
 		case <-o.wake:
 		}
-		runtime.Gosched() // whoever is about to add a frame does so first
+		runtime.Gosched() // let other goroutines add their frames first
 		o.mu.Lock()
 		full := o.full
 		o.full = spare[:0]

@@ -13,22 +13,23 @@ import (
 	"sync"
 )
 
-// Path is where a daemon takes connections.
+// Path is where a daemon accepts connections of other daemons.
 const Path = "/v1/relay"
 
-// Handler serves one request: path and body are those of Call, and the body is the handler's to keep.
+// Handler serves one request: path and body are those of Call. The handler may keep the body.
 type Handler func(ctx context.Context, path string, body []byte) Reply
 
-// Server takes connections of other daemons: an http.Handler for Path.
+// Server accepts connections of other daemons; it is an http.Handler for Path.
 type Server struct {
 	Secret string
-	// SecretOf is the secret of the open daemon with this id, as the database of this daemon has it now; "": there is none.
+	// SecretOf returns the secret of the open daemon with this id, as this daemon's database has it now; "" if there
+	// is none.
 	SecretOf func(ctx context.Context, id int64) (string, error)
 	Handle   Handler
 	Done     <-chan struct{} // closed: connections end, new ones are refused
 }
 
-// known says whether the caller is one that this daemon's database knows; the answer is given otherwise.
+// known reports whether this daemon's database knows the caller; if not, it answers the request.
 func (s *Server) known(w http.ResponseWriter, r *http.Request) bool {
 	id, _ := strconv.ParseInt(r.Header.Get(callerHeader), 10, 64)
 	secret, err := s.SecretOf(r.Context(), id)
@@ -78,7 +79,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(conn, r2)
 }
 
-// serve reads requests until the connection ends or Done is closed; then their contexts end, and it waits for them.
+// serve reads requests until the connection ends or Done is closed. Then it cancels their contexts and waits for them.
 func (s *Server) serve(conn net.Conn, r *bufio.Reader) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -100,7 +101,7 @@ func (s *Server) serve(conn net.Conn, r *bufio.Reader) {
 	work.Wait()
 }
 
-// serving is the requests of a connection that are under way.
+// serving holds the requests of a connection that are under way.
 type serving struct {
 	mu    sync.Mutex
 	drops map[uint64]context.CancelFunc

@@ -6,5 +6,5 @@
 //  3. A file that was not uploaded, found or fetched for Unused is deleted by Purge, a bounded number in each step.
 //  4. A reader gets the file as it was when the reader opened it, or an error.
 //
-// It writes the table sandboxes, and nobody else does. It is safe on several daemons.
+// Only this package writes the table sandboxes. It is safe on several daemons.
 package sandbox

@@ -75,7 +75,7 @@ func (s *Store) aheadOfDue(ctx context.Context) error {
 	}
 	next, err := Parse(due.File, []byte(due.Source))
 	if err != nil {
-		return nil // what is wrong with it is told by whoever applies it
+		return nil // the apply reports its faults
 	}
 	return s.ahead(ctx, wanted{next: next, moves: due.Moves})
 }

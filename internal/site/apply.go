@@ -101,7 +101,7 @@ func (s *Store) change(ctx context.Context, w wanted) (out Applied, err error) {
 // changeIn is change under the site lock.
 func (s *Store) changeIn(ctx context.Context, tx pgx.Tx, w wanted) (Applied, error) {
 	before, err := s.load(ctx, tx, inForce)
-	if err != nil && !errors.Is(err, ErrUnreadable) { // what nobody can read may still be replaced
+	if err != nil && !errors.Is(err, ErrUnreadable) { // an unreadable version may still be replaced
 		return Applied{}, err
 	}
 	if before.Number > 0 && before.Source == w.next.Source {

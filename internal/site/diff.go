@@ -28,19 +28,19 @@ type Changes struct {
 	OnNoMatch      *NoMatchChange  `json:"on_no_match,omitempty"`
 }
 
-// NoMatchChange is a change of what becomes of tasks that no rule matches.
+// NoMatchChange is a change of on_no_match.
 type NoMatchChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// None says that the two sites mean the same.
+// None reports whether the two sites mean the same.
 func (c Changes) None() bool {
 	return len(c.Shares) == 0 && len(c.Queues) == 0 && len(c.Resources) == 0 && len(c.ClaimTemplates) == 0 &&
 		len(c.Rules) == 0 && len(c.RetryRules) == 0 && len(c.Attempts) == 0 && len(c.Limits) == 0 && c.OnNoMatch == nil
 }
 
-// ChangeLine is a difference in words.
+// ChangeLine is one difference as text.
 type ChangeLine struct{ Kind, Text string }
 
 // Sign returns + for what was added, − for what was removed, else ~.
@@ -54,7 +54,7 @@ func (l ChangeLine) Sign() string {
 	return "~"
 }
 
-// Lines lists what differs.
+// Lines lists the differences.
 func (c Changes) Lines() (lines []ChangeLine) {
 	add := func(kind, text string) { lines = append(lines, ChangeLine{kind, text}) }
 	entries := func(what string, all []EntryChange) {
@@ -95,7 +95,7 @@ type QueueChange struct {
 	After  string `json:"after,omitempty"`
 }
 
-// String is a line for people.
+// String formats the change for people.
 func (c QueueChange) String() string {
 	switch c.Kind {
 	case "renamed":
@@ -106,19 +106,19 @@ func (c QueueChange) String() string {
 	return fmt.Sprintf("queue %s %s", c.Queue, c.Kind)
 }
 
-// RuleChange is a tagging rule, or a limit, that only one of two sites has at its place in the order.
+// RuleChange is a tagging rule or a limit that only one of two sites has at this position.
 type RuleChange struct {
 	Kind     string `json:"kind" enum:"added,removed"`
 	Position int    `json:"position" doc:"In the site that has it, from 0."`
 	Rule     string `json:"rule"`
 }
 
-// Line is a line for people; what is the word for what has changed.
+// Line formats the change for people; what names the kind of entry.
 func (c RuleChange) Line(what string) string {
 	return fmt.Sprintf("%s %d %s: %s", what, c.Position+1, c.Kind, c.Rule)
 }
 
-// diff lists what changes from a to b. Shares and queues are the same by id, or by name where one has none.
+// diff lists the changes from a to b. It matches shares and queues by id, or by name where one has no id.
 func diff(a, b *Site) Changes {
 	c := Changes{Shares: shares.Diff(a.Tree, b.Tree), Queues: diffQueues(a, b), Rules: diffTexts(ruleTexts(a.Rules), ruleTexts(b.Rules)),
 		Limits:         diffTexts(limitTexts(a.Limits), limitTexts(b.Limits)),
@@ -176,7 +176,7 @@ func formerQueue(a []shares.Queue, queue shares.Queue) (shares.Queue, bool) {
 	return a[i], true
 }
 
-// queueFields lists a queue as text under the keys of the site file; "" stands for not given.
+// queueFields lists the fields of a queue as text under the keys of the site file; "" means absent.
 func (s *Site) queueFields(q shares.Queue) [][2]string {
 	slots := ""
 	if q.Slots != nil {
@@ -209,7 +209,7 @@ func plainMap(m map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// diffTexts is the shortest edit of ordered rules or limits: their order is their meaning.
+// diffTexts returns the shortest edit of ordered rules or limits.
 func diffTexts(old, fresh []string) []RuleChange {
 	out := []RuleChange{}
 	for len(old) > 0 && len(fresh) > 0 && old[len(old)-1] == fresh[len(fresh)-1] {
@@ -265,7 +265,7 @@ func limitTexts(limits []file.Limit) []string {
 	return texts
 }
 
-// matchText is the match as JSON, for people: a pattern stays as it was written.
+// matchText formats the match as JSON for people: a pattern stays as it was written.
 func matchText(match map[string]string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -9,7 +9,7 @@
 //  1. A file with any problem changes nothing; all its problems are reported at once, each with file, line,
 //     column and, where there is one, a hint.
 //  2. Versions are numbered 1, 2, 3 … without gaps, never changed and never deleted; the largest is in force. Every
-//     change is one transaction under the site lock: callers take turns, and nobody sees half of one.
+//     change is one transaction under the site lock: callers take turns, and no reader sees half of one.
 //  3. A share or queue keeps its id from version to version while it keeps its path or name, or is renamed by
 //     was:. Children follow a renamed parent. An id is never given to another one: removed rows stay.
 //  4. was: acts in the version in which it is new; left in the file it does nothing any more.

@@ -15,7 +15,7 @@ type liveShare struct {
 //  1. ids that a rollback brings along;
 //  2. was:, if it is news (see freshNames);
 //  3. children, which follow their parent: under the path that it had;
-//  4. whoever still has the path.
+//  4. the one that still has the path.
 type matcher struct {
 	tree   *shares.Tree
 	byPath map[string]liveShare

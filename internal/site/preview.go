@@ -8,7 +8,7 @@ import (
 )
 
 // Preview reads a file that is not to be applied: a site whose shares and queues have the ids that they would keep, new
-// ones negative ids that nobody has. It changes nothing. The error is Problems when the file is wrong.
+// ones negative ids that are in no use. It changes nothing. The error is Problems when the file is wrong.
 func (s *Store) Preview(ctx context.Context, name string, src []byte) (*Site, error) {
 	next, err := Parse(fileName(name), src)
 	if err != nil {

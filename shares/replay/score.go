@@ -100,7 +100,7 @@ func (s *Score) Comparable() float64 { return float64(s.Compared) / float64(max(
 
 // Outcome is who gets a slot when its decision is made again.
 type Outcome struct {
-	Share   shares.ShareID // 0: nobody does
+	Share   shares.ShareID // 0: none
 	Path    string
 	Deficit float64 // units
 	Held    float64 // by it before

@@ -17,7 +17,7 @@ type Meaning struct {
 	Text   string
 }
 
-// Of is what a code of a source means; empty when nobody knows.
+// Of returns what a code of a source means; empty if not known.
 func (c Codes) Of(source string, code int64) string {
 	for _, m := range c {
 		if m.Source == source && m.Range.Low <= code && code <= m.Range.High {
@@ -33,7 +33,7 @@ func (c Codes) Of(source string, code int64) string {
 	return ""
 }
 
-// Explain is what the codes of an attempt mean, in words; empty when nobody knows any of them.
+// Explain returns what the codes of an attempt mean; empty if none is known.
 func (c Codes) Explain(f *Failure) string {
 	var words []string
 	codes := f.Codes()

@@ -6,7 +6,7 @@
 //	                       └▶ again             at once or after a backoff, maybe with more memory or walltime, or elsewhere
 //
 // Attempts are counted apart: max_attempts bounds all that are charged, max_failures those that failed, whatever was lost
-// in between, quarantine_after those that were lost one after the other: such a job ends whoever runs it.
+// in between, quarantine_after those that were lost one after the other: such a job seems to end its pilots.
 //
 // Rules are tried in their order, and the first one that matches decides. One that is rehearsed (dry_run) only says what it
 // would have done; one that has expired is as if it were not there. The bounds of the task hold whatever a rule says.

@@ -64,7 +64,7 @@ type Case struct {
 // Judgement is what becomes of the job.
 type Judgement struct {
 	Over       bool // it fails for good
-	Quarantine bool // because it ends whoever runs it
+	Quarantine bool // because it ends the pilots that run it
 	Split      bool
 	Backoff    time.Duration
 	Memory     float64 // factor; 0 = as before

@@ -25,7 +25,7 @@ type least struct {
 
 var nobody = least{math.MaxInt64, math.MaxInt64}
 
-// newBackfill is the line of all jobs to come, nobody of them there yet.
+// newBackfill returns an empty line for all jobs to come.
 func newBackfill(arrivals []Job) *backfill {
 	b := &backfill{jobs: slices.Clone(arrivals), placeOf: make([]int, len(arrivals)), started: make([]bool, len(arrivals)), width: 1}
 	slices.SortFunc(b.jobs, func(x, y Job) int {

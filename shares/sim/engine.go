@@ -33,10 +33,10 @@ type Engine struct {
 	heads   []Job // by node: the job that goes next; Units 0 = none
 	nHead   int
 	line    shares.Contenders
-	limited bool           // somebody has a max, or a limit of lending or borrowing: Admits must be asked before every pick
+	limited bool           // a share has a max, or a limit of lending or borrowing: Admits must be asked before every pick
 	may     func(Job) bool // of ChooseAmong
 
-	remembers bool // somebody has a half_life: targets change as time passes
+	remembers bool // a share has a half_life: targets change as time passes
 
 	targets []float64
 	solved  bool

@@ -19,7 +19,7 @@ type Job struct {
 	place    int64        // in the order of its leaf, lowest first; aging makes it
 }
 
-// goesBefore is the order of one line for all: the higher priority, then whoever came first.
+// goesBefore is the order of one line for all: the higher priority, then the earlier job.
 func (j *Job) goesBefore(other *Job) bool {
 	if j.Priority != other.Priority {
 		return j.Priority > other.Priority

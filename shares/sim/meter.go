@@ -29,7 +29,7 @@ type meter struct {
 	series  series
 	idle    float64 // slot-seconds that were free while a job was ready
 	waiting float64 // seconds in which a job was ready
-	refused int64   // the rule named nobody although somebody contended
+	refused int64   // the rule named no leaf although one contended
 }
 
 type sums struct {

@@ -35,7 +35,7 @@ func (r *run) keep() (kept bool, err error) {
 	p := r.promised
 	if p.job.Units <= r.Free() {
 		r.promised = nil
-		if _, ok := r.pool.Admits(p.job.Leaf, p.job.Units); !ok { // somebody else is below the same max by now
+		if _, ok := r.pool.Admits(p.job.Leaf, p.job.Units); !ok { // another share is below the same max by now
 			r.lines[p.job.Leaf].push(p.job)
 			r.showHead(p.job.Leaf)
 			return true, nil
@@ -62,7 +62,7 @@ func (r *run) keep() (kept bool, err error) {
 	return false, nil
 }
 
-// anyHead spares the rule the question when nobody could start.
+// anyHead spares the rule the question if no job could start.
 func (r *run) anyHead(may func(Job) bool) bool {
 	if r.Free() == 0 {
 		return false

@@ -72,7 +72,7 @@ func (Ratio) Next(e *Engine) (leaf int, ok bool) {
 	return node, true
 }
 
-// FIFO knows no shares: one line for all, the higher priority first, then whoever came first.
+// FIFO knows no shares: one line for all, the higher priority first, then the earlier job.
 type FIFO struct{}
 
 // Name is fifo.

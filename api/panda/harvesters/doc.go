@@ -1,5 +1,5 @@
-// Package harvesters is what Harvesters call, and who steers them: /api/v1/harvester. What they say is kept by internal/harvester;
-// target slots are the dispatcher's.
+// Package harvesters serves Harvesters and the programs that steer them: /api/v1/harvester. Package internal/harvester stores their reports;
+// the dispatcher keeps target slots.
 //
 //		Harvester ──heartbeat, workers, metrics, dialogs──▶ Workers
 //		Harvester ◀──commands─────────────────────────────── Workers ◀──sweep── operator ──target slots──▶ Jobs

@@ -11,11 +11,11 @@ import (
 	"github.com/divvyhq/divvy/internal/harvester"
 )
 
-// Workers keeps what Harvesters say; *harvester.Store is one.
+// Workers stores the reports of Harvesters; *harvester.Store is one.
 type Workers interface {
 	Heartbeat(context.Context, harvester.Beat) error
 	Update(ctx context.Context, harvester string, workers []harvester.Worker) error
-	// PilotStatus notes what a worker's pilot said; known is false when no such worker was told of.
+	// PilotStatus records the report of a worker's pilot; known is false if no Harvester reported such a worker.
 	PilotStatus(context.Context, harvester.Said) (known bool, err error)
 	LastID(ctx context.Context, harvester string) (int64, error)
 	Report(ctx context.Context, harvester, queue string, numbers []harvester.Number) error
@@ -38,7 +38,7 @@ type Jobs interface {
 
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
-// Calls are those of Harvesters, and of who steers them. Without Workers or Jobs there are none.
+// Calls serves Harvesters and the programs that steer them. Without Workers or Jobs there are no calls.
 type Calls struct {
 	wire.Below
 	Workers Workers
@@ -69,7 +69,7 @@ func (s Calls) Endpoints() []wire.Endpoint {
 	}
 }
 
-// heartbeat hears that a Harvester lives. Some say nothing of themselves with an empty list.
+// heartbeat records that a Harvester lives. Some Harvesters send an empty list in place of metadata.
 func (s Calls) heartbeat(r *http.Request, a wire.Args) wire.Envelope {
 	beat := harvester.Beat{Harvester: wire.Clean(a.Text("harvester_id")), User: wire.CallerOf(r.Context()).Known()}
 	beat.Host, _, _ = net.SplitHostPort(r.RemoteAddr)
@@ -85,7 +85,7 @@ func (s Calls) heartbeat(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Answer(s.Below, r, "heartbeat of a Harvester", func(ctx context.Context) (any, error) { return nil, s.Workers.Heartbeat(ctx, beat) })
 }
 
-// currentWorkerID tells the highest id of a Harvester's workers, for one that has lost its count.
+// currentWorkerID returns the highest id of a Harvester's workers, for a Harvester that has lost its count.
 func (s Calls) currentWorkerID(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Answer(s.Below, r, "get_current_worker_id", func(ctx context.Context) (int64, error) {
 		return s.Workers.LastID(ctx, wire.Clean(a.Text("harvester_id")))
@@ -139,7 +139,7 @@ func (s Calls) reportWorkerStatistics(r *http.Request, a wire.Args) wire.Envelop
 	return e
 }
 
-// command is what a Harvester is told to do.
+// command is an order to a Harvester.
 type command struct {
 	ID        int64           `json:"command_id"`
 	Command   string          `json:"command"`
@@ -170,7 +170,7 @@ func (s Calls) acquireCommands(r *http.Request, a wire.Args) wire.Envelope {
 	})
 }
 
-// acknowledgeCommands hears that commands were done. Those that are not known were done long ago.
+// acknowledgeCommands records that commands were done. Unknown commands were done long ago.
 func (s Calls) acknowledgeCommands(r *http.Request, a wire.Args) wire.Envelope {
 	return wire.Answer(s.Below, r, "acknowledge_commands", func(ctx context.Context) (any, error) {
 		_, err := s.Workers.Acknowledge(ctx, a.Integers("command_ids"))

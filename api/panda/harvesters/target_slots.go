@@ -16,15 +16,16 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// modeFloor and modeCap are what slots can be: the most cores that may be held, which PanDA's clients get, that know no mode;
-// or so many below which such jobs come first.
+// modeCap limits the cores that may be held; PanDA's clients, which know no mode, get it. modeFloor lets jobs come
+// first while fewer cores are held.
 const (
 	modeCap   = "cap"
 	modeFloor = "floor"
 )
 
-// addTargetSlots caps the cores that may be held at a queue, for a share or a kind of jobs, until a date, or has these jobs
-// come first while fewer are held; -1 takes it back. It counts for who is granted something from then on; nothing is killed.
+// addTargetSlots limits the cores held at a queue, by a share or a kind of jobs, until a date. With mode floor it
+// lets these jobs come first while they hold fewer. -1 removes the setting. It affects later grants only; running
+// jobs go on.
 func (s Calls) addTargetSlots(r *http.Request, a wire.Args) wire.Envelope {
 	t := dispatcher.TargetSlots{Queue: wire.Clean(a.Text("panda_queue")), Class: a.Text("resource_type"), Slots: int(a.Integer("slots")), Floor: a.Text("mode") == modeFloor}
 	if n := a.Integer("slots"); n < -1 || n > math.MaxInt32 {
@@ -52,7 +53,7 @@ func (s Calls) addTargetSlots(r *http.Request, a wire.Args) wire.Envelope {
 	return e
 }
 
-// targetMessage says what was set, in the words that PanDA's operators know.
+// targetMessage describes the setting in the words that PanDA's operators know.
 func (s Calls) targetMessage(t dispatcher.TargetSlots, a wire.Args) string {
 	orNone := func(name string) string {
 		if v := a.Text(name); v != "" {
@@ -70,7 +71,7 @@ func (s Calls) targetMessage(t dispatcher.TargetSlots, a wire.Args) string {
 	return message
 }
 
-// expiry is when a cap ends: a date, or a number of days from now; zero for never.
+// expiry reads when a setting ends: at a date, or a number of days from now. The zero time means never.
 func expiry(said string, now time.Time) (time.Time, error) {
 	if days, err := strconv.Atoi(said); err == nil {
 		if days < 1 || days > 36500 {
@@ -90,7 +91,7 @@ func expiry(said string, now time.Time) (time.Time, error) {
 	return *at, nil
 }
 
-// shareCalled finds a share by its path, or by its name where only one has it.
+// shareCalled finds a share by its path, or by its name if only one share has the name.
 func (s Calls) shareCalled(name string) (shares.ShareID, error) {
 	var found []dispatcher.ShareStanding
 	for _, p := range s.Jobs.Standing().Pools {

@@ -42,7 +42,7 @@ func (s Calls) NoteWorker(r *http.Request, worker string, p harvester.Said) wire
 	})
 }
 
-// workerParams are what is known of a worker; what else is said of one is kept as it is.
+// workerParams lists the known arguments of a worker; others are stored as they are.
 var workerParams = wire.Params{"workerID": wire.Integer | wire.Needed, "status": wire.Text | wire.Needed, "computingSite": wire.Text, "queueName": wire.Text, "jobType": wire.Text,
 	"resourceType": wire.Text, "submitTime": wire.Text, "startTime": wire.Text, "endTime": wire.Text}
 

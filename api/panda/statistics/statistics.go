@@ -24,7 +24,7 @@ var _ Work = (*view.Reader)(nil)
 type Jobs interface {
 	// Loaded says whether the daemon has read its state: before that, Counts and Queues have nothing.
 	Loaded(context.Context) error
-	// Counts are live jobs by kind, Ended those that were over within a time.
+	// Counts returns live jobs by kind; Ended, the jobs that ended within a time.
 	Counts() []dispatcher.Count
 	Ended(ctx context.Context, within time.Duration) ([]dispatcher.Count, error)
 	Queues() []dispatcher.QueueStanding
@@ -32,7 +32,7 @@ type Jobs interface {
 
 var _ Jobs = (*dispatcher.Dispatcher)(nil)
 
-// Calls are those of monitors, and of Harvesters that want to know where jobs wait. Without Jobs or Work there are none.
+// Calls serves monitors, and Harvesters that want to know where jobs wait. Without Jobs or Work there are no calls.
 type Calls struct {
 	wire.Below
 	Jobs Jobs
@@ -72,12 +72,12 @@ var (
 // countState is PanDA's word for the state of counted jobs.
 func countState(c dispatcher.Count) string { return wire.StatusOf(c.State, dispatcher.Running) }
 
-// analysisLabels are those of users' jobs; all others are production.
+// analysisLabels are the labels of users' jobs; all other labels are production.
 var analysisLabels = []string{"user", "panda"}
 
 func isAnalysis(c dispatcher.Count) bool { return slices.Contains(analysisLabels, c.Label) }
 
-// counts are live jobs, and those that ended within a time.
+// counts holds live jobs, and jobs that ended within a time.
 func (s Calls) counts(ctx context.Context, within time.Duration) ([]dispatcher.Count, error) {
 	ended, err := s.Jobs.Ended(ctx, within)
 	return append(s.Jobs.Counts(), ended...), cmp.Or(s.Jobs.Loaded(ctx), err)
@@ -159,7 +159,7 @@ func split(c dispatcher.Count, work []view.Work) map[string]int64 {
 	return parts
 }
 
-// activeBySite is what Harvester asks for, to know where pilots are wanted: every queue is named.
+// activeBySite tells Harvester where pilots are needed; it names every queue.
 func (s Calls) activeBySite(r *http.Request, _ wire.Args) wire.Envelope {
 	return wire.Answer(s.Below, r, "active jobs", func(ctx context.Context) (wire.Tally, error) {
 		all := wire.Tally{}
@@ -219,8 +219,7 @@ func (s Calls) statsBy(share bool) func(*http.Request, wire.Args) wire.Envelope 
 	}
 }
 
-// together sums counts that differ in nothing but the share, so that shares cost nothing where they are not told apart.
-// Counts of one shape have the same list of queues, not an equal one.
+// together sums counts that differ only in the share, for answers that do not show shares.
 func together(counts []dispatcher.Count) (all []dispatcher.Count) {
 	type kind struct {
 		at                  *string

@@ -10,7 +10,7 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// DatabaseError is what callers know for what went wrong here.
+// DatabaseError is the text that callers know for a failure of the server.
 const DatabaseError = "database error in the PanDA server"
 
 // Forbidden is an error of a caller that may not.
@@ -19,7 +19,7 @@ type Forbidden struct{ error }
 // Forbid makes an error one of a caller that may not.
 func Forbid(why error) error { return Forbidden{why} }
 
-// CallerOf returns who made a request.
+// CallerOf returns the caller of a request.
 func CallerOf(ctx context.Context) *access.Caller {
 	if c := access.CallerIn(ctx); c != nil {
 		return c
@@ -27,13 +27,13 @@ func CallerOf(ctx context.Context) *access.Caller {
 	return access.Anybody // a handler without the guard, in tests
 }
 
-// Below is how the packages below are called: each time bounded, and with a log of what went wrong.
+// Below says how the packages below are called: with a time limit, and with a log for failures.
 type Below struct {
 	Timeout time.Duration
 	Log     *slog.Logger
 }
 
-// Answer runs a call of the packages below in time. What went wrong is logged, and the caller told that it did.
+// Answer runs a call of the packages below with a time limit. It logs a failure and tells the caller of it.
 func Answer[T any](b Below, r *http.Request, what string, do func(context.Context) (T, error)) Envelope {
 	ctx, cancel := context.WithTimeout(r.Context(), b.Timeout)
 	defer cancel()

@@ -35,7 +35,7 @@ func PandaTime(t *time.Time) any {
 	return t.UTC().Format("2006-01-02 15:04:05")
 }
 
-// Clean takes out of a text what the database cannot hold.
+// Clean removes from a text what the database cannot store.
 func Clean(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "") }
 
 // CleanAll is clean for all texts in a value.

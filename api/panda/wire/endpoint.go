@@ -48,17 +48,17 @@ func ByPost(path string, takes Params, serve func(*http.Request, Args) Envelope)
 	return By(http.MethodPost, path, takes, serve)
 }
 
-// ByGet is one that is made by GET.
+// ByGet returns an endpoint for GET.
 func ByGet(path string, takes Params, serve func(*http.Request, Args) Envelope) Endpoint {
 	return By(http.MethodGet, path, takes, serve)
 }
 
-// ByBoth is one that is made by Either.
+// ByBoth returns an endpoint for Either.
 func ByBoth(path string, takes Params, serve func(*http.Request, Args) Envelope) Endpoint {
 	return By(Either, path, takes, serve)
 }
 
-// By is one that is made by a method.
+// By returns an endpoint for a method.
 func By(method, path string, takes Params, serve func(*http.Request, Args) Envelope) Endpoint {
 	return Endpoint{method, path, takes, serve}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
-// Words are those of a text with commas.
+// Words splits a text at commas.
 func Words(v any) any {
 	text, ok := ToText(v)
 	if !ok {
@@ -21,7 +21,7 @@ func Words(v any) any {
 	return all
 }
 
-// Packed reads a list, an object or a text that was sent as JSON in a string. What is none stays as it is.
+// Packed reads a list, an object or a text that was sent as JSON in a string. Any other value stays as it is.
 func Packed(v any) any {
 	left := MaxValues
 	return PackedIn(v, &left)

@@ -14,7 +14,7 @@ import (
 type Kind int
 
 const (
-	Anything Kind = iota // as it came
+	Anything Kind = iota // as it arrived
 	Integer              // int64
 	Number               // float64
 	Text                 // string
@@ -26,13 +26,13 @@ const (
 	Needed Kind = 1 << 8 // the call makes no sense without it
 )
 
-// KindNames are the words for kinds in answers: those of the language that callers are written in.
+// KindNames are the words for kinds in answers, in the language of the callers: Python.
 var KindNames = map[Kind]string{Integer: "int", Number: "float", Text: "str", Boolean: "bool", List: "list", Object: "dict", Integers: "list"}
 
 // Params are the arguments of a call.
 type Params map[string]Kind
 
-// AnyName stands in params for every name that is not in them.
+// AnyName in params stands for every name that params does not list.
 const AnyName = "*"
 
 // Read brings arguments to their kinds. The error names the first, by name, that is not known, missing or of another
@@ -67,7 +67,7 @@ func (p Params) Read(a Args) (Args, error) {
 	return out, nil
 }
 
-// Lenient brings those arguments to their kinds that can be brought there, and forgets the others.
+// Lenient converts the arguments that can be converted to their kinds, and drops the others.
 func (p Params) Lenient(a Args) Args {
 	out := Args{}
 	for name, k := range p {
@@ -78,7 +78,7 @@ func (p Params) Lenient(a Args) Args {
 	return out
 }
 
-// Absent is true for what stands for nothing: null, and what Python makes of it in forms and queries.
+// Absent reports whether a value means nothing: null, and Python's form of it in forms and queries.
 func Absent(v any) bool { return v == nil || v == "None" }
 
 // Coerce makes a value of a kind. Whole numbers may come as strings and as floats.
@@ -133,7 +133,7 @@ func ToText(v any) (string, bool) {
 	return "", false
 }
 
-// ToBool reads true and false, and what stands for them in texts and numbers.
+// ToBool reads true and false, and their forms in texts and numbers.
 func ToBool(v any) (b, ok bool) {
 	if b, ok := v.(bool); ok {
 		return b, true
@@ -178,7 +178,7 @@ func toIntegers(v any) (any, bool) {
 	return out, true
 }
 
-// KindOf says what a value is.
+// KindOf names the kind of a value.
 func KindOf(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -64,7 +64,7 @@ func pickleTo(b *bytes.Buffer, v any) {
 	}
 }
 
-// asRead is a value as it is when its JSON is read.
+// asRead returns a value as it would be after encoding to JSON and back.
 func asRead(v any) (read any) {
 	text, err := json.Marshal(v)
 	if err == nil {
@@ -99,7 +99,7 @@ func pickleText(b *bytes.Buffer, text string) {
 	b.WriteByte('\n')
 }
 
-// PickledIDs reads a list of ids in that form; nil for what is none.
+// PickledIDs reads a list of ids in that form; nil if the text is no such list.
 func PickledIDs(text string) (ids []any) {
 	if !strings.HasPrefix(text, "(l") || !strings.HasSuffix(text, ".") {
 		return nil

@@ -36,13 +36,13 @@ type Envelope struct {
 	Status  int    `json:"-"`
 }
 
-// Good is the envelope of what went well.
+// Good is the envelope of a success.
 func Good(data any) Envelope { return Envelope{Success: true, Data: data} }
 
-// MaxMessage bounds what is said of what went wrong, in bytes: it names things as they came, which may be megabytes long.
+// MaxMessage bounds the text of a failure, in bytes: it may quote arguments that are megabytes long.
 const MaxMessage = 16 << 10
 
-// Bad is the envelope of what did not.
+// Bad is the envelope of a failure.
 func Bad(format string, args ...any) Envelope {
 	return Envelope{Message: Cut(fmt.Sprintf(format, args...), MaxMessage)}
 }
@@ -52,7 +52,7 @@ func (e Envelope) Write(w http.ResponseWriter) {
 	WriteJSON(w, max(e.Status, http.StatusOK), e)
 }
 
-// refusal is what Declined makes.
+// refusal is the result of Declined.
 type refusal struct {
 	StatusCode  int    `json:"StatusCode"`
 	ErrorDialog string `json:"errorDialog"`
@@ -61,7 +61,7 @@ type refusal struct {
 // Declined is an answer of the old API that says no.
 func Declined(code int, why string) any { return refusal{code, why} }
 
-// WriteJSON answers with v. Pilots read no chunks and no compressed answers: the length is said.
+// WriteJSON answers with v. It sets the length, since pilots read no chunks and no compressed answers.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

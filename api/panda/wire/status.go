@@ -2,7 +2,7 @@ package wire
 
 import "github.com/divvyhq/divvy/dispatcher"
 
-// StatusOf is PanDA's word for how a job stands; empty for one that there is not.
+// StatusOf returns PanDA's word for the state of a job; empty if there is no such job.
 func StatusOf(jobState string, lease dispatcher.LeaseState) string {
 	switch jobState {
 	case "waiting":

@@ -9,7 +9,7 @@ import (
 // MaxField bounds a text that is kept, in bytes.
 const MaxField = 1000
 
-// Cut keeps the begin of a text, whole characters of it.
+// Cut keeps the beginning of a text, in whole characters.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -32,7 +32,7 @@ func Tail(s string, most int) string {
 	return s[from:]
 }
 
-// Unwrap reads JSON that was sent as a string in JSON; what is none stays a string. nil for nothing.
+// Unwrap reads JSON that was sent as a string in JSON; any other string stays as it is. It returns nil for nothing.
 func Unwrap(v any) any {
 	s, ok := v.(string)
 	if !ok {

@@ -21,10 +21,10 @@ import (
 // Exit codes of 'divvy watch task', by the state in which the task ended; 0 is done.
 var watchExits = map[string]int{"done": fail.OK, "finished": 3, "failed": 4, "aborted": 5}
 
-// ExitTimeout is that of a watch whose --timeout was over before the task.
+// ExitTimeout is the exit code when --timeout is over before the task.
 const ExitTimeout = 6
 
-// Watch follows something until it is over.
+// Watch is the command 'divvy watch'.
 func Watch(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "watch", Short: "Follow a task until it is over", Example: "  divvy watch task 7"}
 	var every, timeout time.Duration
@@ -33,8 +33,8 @@ func Watch(c *cli.CLI) *cobra.Command {
 		Short: "Follow a task until it is over; the exit code says how",
 		Long: `Follow a task until it is over. On a terminal there is one line that changes, else a line whenever something has changed.
 
-Exit codes: 0 done: all pieces finished; 3 finished: some failed; 4 failed; 5 aborted; 6 --timeout was over before the task; 1 and 2 as
-of every command. A daemon that is away is asked again until it is back.`,
+Exit codes: 0 done: all pieces finished; 3 finished: some failed; 4 failed; 5 aborted; 6 --timeout was over before the task; 1 and 2
+as of every command. A daemon that is away is asked again until it is back.`,
 		Example: "  divvy watch task 7\n  divvy watch task 7 --timeout 2h && echo all done",
 		Args:    cli.Takes("TASK, the id of a task"),
 	}
@@ -96,7 +96,7 @@ func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, eve
 	}
 }
 
-// watchEnd says the whole task to programs, and leaves with the code of its state.
+// watchEnd prints the whole task for programs, and returns the exit code of its state.
 func watchEnd(c *cli.CLI, t wire.Task, live bool) error {
 	if live {
 		fmt.Fprintln(c.Out)
@@ -110,19 +110,19 @@ func watchEnd(c *cli.CLI, t wire.Task, live bool) error {
 	return nil
 }
 
-// watchCut is the end of a watch before that of its task.
+// watchCut ends a watch before its task has ended.
 func watchCut(ctx context.Context, c *cli.CLI, id int64, live bool) error {
 	if live {
 		fmt.Fprintln(c.Out)
 	}
 	if errors.Is(context.Cause(ctx), errTimeout) {
-		fmt.Fprintf(c.Err, "divvy: task %d is not over, and --timeout is\n", id)
+		fmt.Fprintf(c.Err, "divvy: --timeout is over before task %d\n", id)
 		return fail.Code(ExitTimeout)
 	}
 	return ctx.Err()
 }
 
-// writeLine writes over the line before it on a terminal, else below it.
+// writeLine overwrites the previous line on a terminal; elsewhere it adds a line.
 func writeLine(w io.Writer, line string, width int, live bool) {
 	if !live {
 		fmt.Fprintln(w, line)

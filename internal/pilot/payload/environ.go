@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// usualPath is searched when nobody says PATH.
+// usualPath is searched if PATH is not set.
 const usualPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is the pilot's own, without its DIVVY_ variables (one of them is the token), under that of the

@@ -22,7 +22,7 @@ const runVariable = "DIVVY_PILOT_RUN"
 // Guard is the body of a small process beside the pilot. It reads which process groups begin ("+pgid") and end
 // ("-pgid"), a line each, and when its input ends because the pilot is gone, kills those that are left: the
 // kernel by itself would only kill the first process of each. A pilot that is killed right after it started a job
-// had no time to say so; therefore whoever has mark in its environment is killed too.
+// had no time to say so; therefore every process with mark in its environment is killed too.
 func Guard(in io.Reader, mark string) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // it ends with the pilot, not before
 	live := map[int]bool{}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Config says where jobs run and as whom. All of it may be left out.
+// Config says where jobs run and as which user. All fields are optional.
 type Config struct {
 	WorkDir  string // the pilot's alone
 	KeepWork bool   // keep the files of jobs, not only their logs

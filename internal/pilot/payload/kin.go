@@ -23,7 +23,7 @@ type kin struct {
 	quit     chan struct{}
 	done     sync.WaitGroup
 
-	mu     sync.Mutex   // held while a process starts: nobody takes it for a stray
+	mu     sync.Mutex   // held while a process starts, so that it is not taken for a stray
 	firsts map[int]*Job // first processes of jobs, which others wait for
 	told   map[int]bool // groups that the guard knows of by us
 }
@@ -61,7 +61,7 @@ func (k *kin) start(j *Job, f func() (pid int, err error)) error {
 	return err
 }
 
-// over says that the first process of a job was waited for: its id may be somebody else's from now on.
+// over says that the first process of a job was waited for: its id may belong to another process from now on.
 func (k *kin) over(pid int) {
 	if k == nil {
 		return

@@ -111,7 +111,7 @@ func (m *meter) sample() {
 		if err != nil {
 			continue
 		}
-		pgid, err := syscall.Getpgid(pid) // far cheaper than reading stat of everybody
+		pgid, err := syscall.Getpgid(pid) // far cheaper than reading the stat of every process
 		j := jobs[pgid]
 		if err != nil || j == nil {
 			continue

@@ -23,7 +23,7 @@ type process struct {
 	reaped bool
 }
 
-// signal reaches the whole group. Once the first process is reaped its id may be somebody else's.
+// signal reaches the whole group. Once the first process is reaped its id may belong to another one.
 func (p *process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

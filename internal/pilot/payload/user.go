@@ -17,7 +17,7 @@ type jobUser struct {
 	cred       *syscall.Credential
 }
 
-// lookUpUser finds a user by name; "" is nobody else.
+// lookUpUser finds a user by name; "" is the pilot's own user.
 func lookUpUser(name string) (*jobUser, error) {
 	if name == "" {
 		return nil, nil

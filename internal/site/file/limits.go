@@ -47,7 +47,7 @@ func (l Limit) Whom(user, label, share string) (string, bool) {
 }
 
 // matches says whether a glob means a user or a label. These have no levels as shares have: * stands for any letters, so that
-// nobody is without a limit whose name has a slash, as that of a certificate does.
+// names with a slash, as in certificates, have limits, too.
 func matches(glob, name string) bool {
 	const slash, letter = "/", "\x00"
 	ok, _ := path.Match(strings.ReplaceAll(glob, slash, letter), strings.ReplaceAll(name, slash, letter))
@@ -73,7 +73,7 @@ func (l Limit) names() [3]bool { return [3]bool{l.User != "", l.Share != "", l.L
 type LimitOf struct {
 	Limit
 	Index int    // in the file
-	Whom  string // for whom it counts the task
+	Whom  string // what it counts the task for
 }
 
 // LimitsOf are the limits that concern tasks of that user, label and share, in file order.

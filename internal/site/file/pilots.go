@@ -13,7 +13,7 @@ type Pilot struct {
 	Token, User, Origin string
 }
 
-// The kinds of entries of queues[].pilots. The kind is written, so that nobody becomes a user by the name of a token.
+// The kinds of entries of queues[].pilots. The kind is explicit, so that the name of a token cannot pass for a user.
 const (
 	byToken = "token"
 	byUser  = "user"
@@ -57,7 +57,7 @@ func (p Pilot) fits(entry string) bool {
 }
 
 // Admits says whether p may pull at a queue: anybody may who is let in at all, unless the queue lists its pilots.
-// Names of queues that are not there are somebody else's to refuse.
+// Unknown names of queues are refused elsewhere.
 func (s *Content) Admits(queue string, p Pilot) bool {
 	entries, listed := s.Pilots[queue]
 	return !listed || slices.ContainsFunc(entries, p.fits)

@@ -48,7 +48,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems bounds what one file can make us read and write: after so many, nobody reads on, nor do we.
+// maxProblems bounds the problems of one file: people do not read more, and the check stops.
 const maxProblems = 100
 
 // Report gathers the problems of one file.
@@ -61,7 +61,7 @@ type Report struct {
 	left     int // values that may still be read
 }
 
-// Full says that no more problems are told, so that nobody need look for them.
+// Full reports whether the bound is reached, so that a check can stop.
 func (r *Report) Full() bool { return len(r.problems) >= maxProblems }
 
 // Add reports a fault of the file as a whole.

@@ -7,15 +7,15 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// narrow is the ready jobs that a pull of one task or user takes: the first of each buffer, by leaf. Shares decide among these
-// as among all.
-type narrow struct {
+// filtered holds the ready jobs for a pull of one task or user: the first job of each buffer, by leaf. Shares decide
+// among these jobs as among all.
+type filtered struct {
 	leaves map[int][]choice
 	set    shares.Contenders
 }
 
-// narrowOf is what the pull takes alone; nil: anything, but for labels.
-func (r *round) narrowOf(p *Pull) *narrow {
+// filteredOf returns the ready jobs of the task or user that the pull names; nil: it names neither.
+func (r *round) filteredOf(p *Pull) *filtered {
 	var tasks []int64
 	switch {
 	case p.Only.Task != 0:
@@ -36,7 +36,7 @@ func (r *round) narrowOf(p *Pull) *narrow {
 			}
 		}
 	}
-	n := &narrow{leaves: map[int][]choice{}}
+	n := &filtered{leaves: map[int][]choice{}}
 	for key, job := range best {
 		if b := r.buffers[key]; r.takes(b) {
 			n.leaves[b.leaf] = append(n.leaves[b.leaf], choice{b, job, ready.Turn{Stand: job.Stand()}, r.remote(b, job, r.queue)})
@@ -49,7 +49,7 @@ func (r *round) narrowOf(p *Pull) *narrow {
 	return n
 }
 
-// takes says whether the slot can run the jobs of a buffer, whatever its leaf.
+// takes reports whether the slot can run the jobs of a buffer, whatever its leaf.
 func (r *round) takes(b *buffer) bool {
 	if b.shape.guest {
 		return !b.shape.Need.Claims.Starts() && b.shape.sort.Need.Place() == r.offer().Place && r.runs(b)
@@ -57,10 +57,10 @@ func (r *round) takes(b *buffer) bool {
 	return b.leaf >= 0 && b.opened && r.kind.runs(b.shape.outline) && r.kind.policy.Admits(b.leaf)
 }
 
-// bestAmong is best of the few jobs of a narrow; all are of one user.
+// bestAmong is best among the few filtered jobs, which all belong to one user.
 func (r *round) bestAmong(d due) (found choice, in obstacle) {
 	by := r.leafOrder(d.leaf)
-	for _, c := range r.narrow.leaves[d.leaf] {
+	for _, c := range r.filtered.leaves[d.leaf] {
 		if o := c.buffer.shape.outline; !d.takes(o) || !r.admitted(d.leaf, o, &in) {
 			continue
 		}
