@@ -54,18 +54,6 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Python writes, and reads, floats that are no numbers: they count as not said.
-func TestNoNumbers(t *testing.T) {
-	a, err := wire.Parse([]byte(`{"jobId":"7","state":"finished","meanCoreCount":NaN,"avgRSS":-Infinity,"maxRSS":[Infinity],"jobMetrics":"a=NaN \"NaN"}`))
-	want := wire.Args{"jobId": "7", "state": "finished", "meanCoreCount": nil, "avgRSS": nil, "maxRSS": []any{nil}, "jobMetrics": `a=NaN "NaN`}
-	if diff := cmp.Diff(want, a); diff != "" || err != nil {
-		t.Error(err, diff)
-	}
-	if a, err := wire.Parse([]byte(`{"jobId":NaN`)); err == nil {
-		t.Error("half an object was read", a)
-	}
-}
-
 // Seconds since 1970 are kept to the nearest millisecond, not to the one before.
 func TestTimeSaid(t *testing.T) {
 	for seconds, want := range map[float64]string{1795229981.8: "2026-11-21T02:59:41.8Z", 1795229981.9996: "2026-11-21T02:59:42Z", 0: "", 1e12: ""} {
@@ -88,49 +76,6 @@ func TestBadBodies(t *testing.T) {
 	if a, err := wire.Parse(nil); err != nil || len(a) != 0 {
 		t.Error("nothing is no arguments", a, err)
 	}
-}
-
-func TestRead(t *testing.T) {
-	p := wire.Params{"id": wire.Integer | wire.Needed, "f": wire.Number, "s": wire.Text, "b": wire.Boolean, "l": wire.List, "o": wire.Object, "is": wire.Integers, "any": wire.Anything}
-	for _, c := range []struct {
-		body string
-		want wire.Args
-		err  string
-	}{
-		{`{"id":1,"f":2,"s":"x","b":true,"l":[1],"o":{},"is":[1,2]}`, wire.Args{"id": int64(1), "f": 2.0, "s": "x", "b": true,
-			"l": []any{json.Number("1")}, "o": map[string]any{}, "is": []int64{1, 2}}, ""},
-		{`{"id":"12","f":"2.5","s":5,"b":"False"}`, wire.Args{"id": int64(12), "f": 2.5, "s": "5", "b": false}, ""},
-		{`{"id":12.0,"s":null,"is":"3"}`, wire.Args{"id": int64(12), "is": []int64{3}}, ""},
-		{`id=3&is=1&is=2&b=1&s=None`, wire.Args{"id": int64(3), "is": []int64{1, 2}, "b": true}, ""},
-		{`id=3&is[]=1`, wire.Args{"id": int64(3), "is": []int64{1}}, ""},
-		{`{"id":9007199254740993}`, wire.Args{"id": int64(9007199254740993)}, ""},
-		{`{"id":1,"x":1}`, nil, "Argument error: got an unexpected keyword argument 'x'"},
-		{`{}`, nil, "Argument error: missing a required argument: 'id'"},
-		{`{"id":null}`, nil, "Argument error: missing a required argument: 'id'"},
-		{`{"id":"a"}`, nil, "Type error: 'id' must be of type int, got str."},
-		{`{"id":1,"b":"maybe"}`, nil, "Type error: 'b' must be of type bool, got str."},
-		{`{"id":1,"f":[]}`, nil, "Type error: 'f' must be of type float, got list."},
-		{`{"id":1,"s":{}}`, nil, "Type error: 's' must be of type str, got dict."},
-		{`{"id":1,"l":1.5}`, nil, "Type error: 'l' must be of type list, got float."},
-		{`{"id":1,"is":["a"]}`, nil, "Type error: All elements in 'is' must be int."},
-		{`{"id":1,"f":"inf"}`, nil, "Type error: 'f' must be of type float, got str."},
-	} {
-		a, err := wire.Parse([]byte(c.body))
-		if err != nil {
-			t.Fatal(c.body, err)
-		}
-		got, err := p.Read(a)
-		if diff := cmp.Diff(c.want, got); diff != "" || fmt.Sprint(err) != fmt.Sprint(nilOr(c.err)) {
-			t.Errorf("%s: %v %s", c.body, err, diff)
-		}
-	}
-}
-
-func nilOr(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // No body makes the reader fall over, and packing it changes nothing.
@@ -197,13 +142,5 @@ func TestManyValues(t *testing.T) {
 	}
 	if _, err := wire.Parse([]byte(`{"a":[` + strings.Repeat("0,", wire.MaxValues/2) + `0], "b":"` + strings.Repeat(",", wire.MaxValues) + `"}`)); err != nil {
 		t.Error("fewer values than there may be: ", err)
-	}
-}
-
-// An answer does not repeat megabytes of what was wrong.
-func TestLongNamesAreCut(t *testing.T) {
-	_, err := wire.Params{}.Read(wire.Args{strings.Repeat("k", 1<<20): 1})
-	if e := wire.Bad("%s", err); len(e.Message) > wire.MaxMessage {
-		t.Errorf("%d bytes", len(e.Message))
 	}
 }

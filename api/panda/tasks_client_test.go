@@ -12,7 +12,7 @@ import (
 // A task of prun has no transformation and no user: both are found here, and what only its job knows is filled in when a pilot gets it.
 func TestPrunJobs(t *testing.T) {
 	w := newWorld(t)
-	text, err := os.ReadFile("testdata/tasks/prun.json")
+	text, err := os.ReadFile("taskspec/testdata/tasks/prun.json")
 	if err != nil {
 		t.Fatal(err)
 	}

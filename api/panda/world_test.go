@@ -174,3 +174,21 @@ func ask(t testing.TB, r *http.Request) (int, map[string]any) {
 	}
 	return resp.StatusCode, a
 }
+
+func asJSON(t testing.TB, v any) json.RawMessage {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// asValue is a value as JSON has it.
+func asValue(t testing.TB, v any) (out any) {
+	t.Helper()
+	if err := json.Unmarshal(asJSON(t, v), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,17 +1,17 @@
-package panda
+package taskspec
 
 import (
 	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/divvyhq/divvy/api/panda/taskspec"
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/internal/site"
@@ -37,11 +37,11 @@ queues:
 // taskCase is a file of testdata/tasks: what was given, and what comes of it. A case without anything but given, run with
 // -update-tasks, gets the rest; look at it then.
 type taskCase struct {
-	About   string             `json:"about"`
-	Given   json.RawMessage    `json:"given"`
-	Spec    *json.RawMessage   `json:"spec,omitempty"`
-	Ignored []taskspec.Ignored `json:"ignored,omitempty"`
-	Error   string             `json:"error,omitempty"`
+	About   string           `json:"about"`
+	Given   json.RawMessage  `json:"given"`
+	Spec    *json.RawMessage `json:"spec,omitempty"`
+	Ignored []Ignored        `json:"ignored,omitempty"`
+	Error   string           `json:"error,omitempty"`
 }
 
 func siteOf(t testing.TB, yaml string) *site.Site {
@@ -74,7 +74,7 @@ func TestTranslate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, ignored, err := taskspec.Translate(given, st)
+			s, ignored, err := Translate(given, st)
 			if got.Ignored = ignored; err != nil {
 				got.Error = err.Error()
 			} else if err := s.Check(); err != nil {
@@ -128,10 +128,10 @@ func TestTranslateNamesEverything(t *testing.T) {
 		rapid.Just[any](json.Number("3")), rapid.Just[any](json.Number("-1")), rapid.Just[any](json.Number("2.5")),
 		rapid.Just[any]([]any{"a", json.Number("1")}), rapid.Just[any](map[string]any{"a": "b"}))
 	var names []string
-	for name := range taskspec.WhyNot {
+	for name := range WhyNot {
 		names = append(names, name)
 	}
-	for name := range taskspec.TaskTexts {
+	for name := range TaskTexts {
 		names = append(names, name)
 	}
 	names = append(names, "taskType", "taskPriority", "maxAttempt", "coreCount", "ramCount", "ramUnit", "ramCountUnit", "baseRamCount", "cpuTime",
@@ -143,7 +143,7 @@ func TestTranslateNamesEverything(t *testing.T) {
 		for name, v := range rapid.MapOfN(rapid.SampledFrom(names), odd, 0, 8).Draw(t, "given") {
 			given[name] = v
 		}
-		s, ignored, err := taskspec.Translate(given, st)
+		s, ignored, err := Translate(given, st)
 		if err != nil {
 			if s.Name != "" || ignored != nil {
 				t.Fatalf("refused, but %+v", s)
@@ -160,10 +160,10 @@ func TestTranslateNamesEverything(t *testing.T) {
 			}
 		}
 		for name, v := range given {
-			if taskspec.WhyNot[name] == "" && name != "quite_unknown" || wire.Absent(v) {
+			if WhyNot[name] == "" && name != "quite_unknown" || wire.Absent(v) {
 				continue
 			}
-			if !strings.Contains(reasons(ignored), name+" (") {
+			if !slices.ContainsFunc(ignored, func(i Ignored) bool { return i.Parameter == name }) {
 				t.Fatalf("%s is not listed: %v", name, ignored)
 			}
 		}
@@ -181,13 +181,13 @@ func TestShellWords(t *testing.T) {
 		"a\tb\nc":               `["a","b","c"]`,
 		`--x={{.Inputs}} $HOME`: `["--x={{.Inputs}}","$HOME"]`,
 	} {
-		words, err := taskspec.ShellWords(line)
+		words, err := ShellWords(line)
 		if got := string(asJSON(t, words)); err != nil || got != strings.NewReplacer("<", `\u003c`).Replace(want) {
 			t.Errorf("%s: %s, %v; want %s", line, got, err, want)
 		}
 	}
 	for line, want := range map[string]string{`a 'b`: "a ' is not closed", `"b`: `a " is not closed`, `a\`: "ends with a backslash"} {
-		if words, err := taskspec.ShellWords(line); err == nil || !strings.Contains(err.Error(), want) {
+		if words, err := ShellWords(line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", line, words, err)
 		}
 	}
@@ -197,34 +197,11 @@ func TestShellWords(t *testing.T) {
 func TestShellWordsUndoQuoting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.String()).Draw(t, "words")
-		got, err := taskspec.ShellWords(strings.Join(taskspec.QuoteAll(words), " "))
+		got, err := ShellWords(strings.Join(QuoteAll(words), " "))
 		if err != nil || len(got) != len(words) || len(words) > 0 && !cmp.Equal(words, got) {
 			t.Fatalf("%q became %q, %v", words, got, err)
 		}
 	})
-}
-
-// The table of states in tasks_details.go is what pandaState says, and has all states.
-func TestPandaStates(t *testing.T) {
-	src, err := os.ReadFile("tasks_details.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	states := []string{"submitting", "waiting", "ready", "scouting", "running", "paused", "throttled", "exhausted", "finishing", "done", "finished",
-		"failed", "aborting", "aborted"}
-	for line := range strings.Lines(string(src)) {
-		cells := strings.Fields(strings.TrimPrefix(line, "//"))
-		if len(states) == 0 || len(cells) < 2 || cells[0] != states[0] {
-			continue
-		}
-		if got := pandaState(cells[0]); got != cells[1] {
-			t.Errorf("%s is %s in PanDA, the table says %s", cells[0], got, cells[1])
-		}
-		states = states[1:]
-	}
-	if len(states) > 0 {
-		t.Errorf("not in the table: %v", states)
-	}
 }
 
 // maxWalltime bounds what a split may come to; the queues of the task bound it in turn, so that iDDS' 3600 hours keep no job from running.
@@ -252,7 +229,7 @@ func TestMaxWalltime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _, err := taskspec.Translate(given, siteOf(t, c.site))
+		s, _, err := Translate(given, siteOf(t, c.site))
 		if (err == nil) != (c.fault == "") || err != nil && !strings.HasPrefix(err.Error(), c.fault) || s.Requirements.Walltime != c.want {
 			t.Errorf("%s: walltime %v, want %v; %v", c.more, s.Requirements.Walltime, c.want, err)
 		}
@@ -263,7 +240,7 @@ func TestMaxWalltime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if changes, err := taskspec.ChangesOf(given, siteOf(t, bounded), s); err != nil || *changes.Walltime != want {
+		if changes, err := ChangesOf(given, siteOf(t, bounded), s); err != nil || *changes.Walltime != want {
 			t.Errorf("retry with %s: %v %v", more, *changes.Walltime, err)
 		}
 	}
