@@ -102,11 +102,7 @@ type row struct {
 
 // Read is Log's.
 func (t *Table) Read(ctx context.Context, seq int64, most int) ([]entry.Batch, error) {
-	rows, err := t.db.Query(ctx, query["read"], pg.Args{"seq": seq, "most": most})
-	if err != nil {
-		return nil, fmt.Errorf("read after %d: %w", seq, err)
-	}
-	batches, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (entry.Batch, error) {
+	unpack := func(r pgx.CollectableRow) (entry.Batch, error) {
 		v, err := pgx.RowToStructByName[row](r)
 		if err != nil {
 			return entry.Batch{}, err
@@ -116,7 +112,8 @@ func (t *Table) Read(ctx context.Context, seq int64, most int) ([]entry.Batch, e
 			return b, fmt.Errorf("batch %d: %w", v.Seq, err)
 		}
 		return b, nil
-	})
+	}
+	batches, err := pg.CollectTo(ctx, unpack, t.db, query["read"], pg.Args{"seq": seq, "most": most})
 	if err != nil {
 		return nil, fmt.Errorf("read after %d: %w", seq, err)
 	}

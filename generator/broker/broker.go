@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/divvyhq/divvy/dispatcher"
@@ -173,11 +172,7 @@ func (b *Broker) Next(ctx context.Context, looked *bool) (Need, bool, error) {
 func (b *Broker) look(ctx context.Context) error {
 	began := b.cfg.Now()
 	b.heard.Store(false) // what is heard from now on, the reading may miss
-	rows, err := b.cfg.Pool.Query(ctx, query["levels"])
-	if err != nil {
-		return err
-	}
-	levels, err := pgx.CollectRows(rows, pgx.RowToStructByName[level])
+	levels, err := pg.Collect[level](ctx, b.cfg.Pool, query["levels"])
 	if err != nil {
 		return err
 	}

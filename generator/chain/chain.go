@@ -124,11 +124,7 @@ func serveNext(ctx context.Context, pool *pgxpool.Pool, st *site.Site, at needKe
 }
 
 func nextNeed(ctx context.Context, tx pgx.Tx, at needKey) (dueNeed, bool, error) {
-	rows, err := tx.Query(ctx, query["next_need"], pgx.StrictNamedArgs{"task": at.task, "place": at.place})
-	if err != nil {
-		return dueNeed{}, false, err
-	}
-	due, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[dueNeed])
+	due, err := pg.Row[dueNeed](ctx, tx, query["next_need"], pgx.StrictNamedArgs{"task": at.task, "place": at.place})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return dueNeed{}, false, nil
 	}
@@ -218,10 +214,6 @@ func (d *dueNeed) giveUp(ctx context.Context, tx pgx.Tx, reason string) ([]judge
 // Reopen looks anew at what a task needed and did not get, when it is tried again. It returns what the task waits for, or
 // which of those that it needs has to be tried again before.
 func Reopen(ctx context.Context, tx pgx.Tx, task int64) (waits, first string, err error) {
-	rows, err := tx.Query(ctx, query["reopen_needs"], pgx.StrictNamedArgs{"task": task})
-	if err != nil {
-		return "", "", err
-	}
 	type reopened struct {
 		NeedsID    int64
 		Condition  string
@@ -230,7 +222,7 @@ func Reopen(ctx context.Context, tx pgx.Tx, task int64) (waits, first string, er
 		NeedsState string
 		Over       bool
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[reopened])
+	all, err := pg.Collect[reopened](ctx, tx, query["reopen_needs"], pgx.StrictNamedArgs{"task": task})
 	if err != nil {
 		return "", "", err
 	}

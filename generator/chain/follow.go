@@ -13,6 +13,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // endedJob is a job of a needed task that has ended.
@@ -37,12 +38,8 @@ func (d *dueNeed) follow(ctx context.Context, tx pgx.Tx) (n int, through bool, e
 		}
 		d.After, d.WasOver = d.Low, d.Over
 	}
-	rows, err := tx.Query(ctx, query["read_ended"], pgx.StrictNamedArgs{"task": d.NeedsID, "after": d.After,
+	ended, err := pg.Collect[endedJob](ctx, tx, query["read_ended"], pgx.StrictNamedArgs{"task": d.NeedsID, "after": d.After,
 		"any": d.Condition == spec.WhenAny && d.Outputs == "", "limit": Ends})
-	if err != nil {
-		return 0, false, err
-	}
-	ended, err := pgx.CollectRows(rows, pgx.RowToStructByName[endedJob])
 	if err != nil {
 		return 0, false, err
 	}

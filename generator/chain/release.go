@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/split"
 	"github.com/divvyhq/divvy/generator/stored"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // partner is a task that pieces of another one wait for; the other one itself has place -1.
@@ -42,11 +43,7 @@ func (p *partner) counts(h half) bool { return !p.AnyEnd || !h.Again }
 // release finds the pieces of the task of which all parts are there now, in every task that they wait for: since one of these
 // parts has just come, none of them was found before.
 func (d *dueNeed) release(ctx context.Context, tx pgx.Tx, fresh []endedJob) error {
-	rows, err := tx.Query(ctx, query["read_partners"], pgx.StrictNamedArgs{"task": d.TaskID})
-	if err != nil {
-		return err
-	}
-	partners, err := pgx.CollectRows(rows, pgx.RowToStructByName[partner])
+	partners, err := pg.Collect[partner](ctx, tx, query["read_partners"], pgx.StrictNamedArgs{"task": d.TaskID})
 	if err != nil {
 		return err
 	}
@@ -104,11 +101,7 @@ func (p *partner) pieces(ctx context.Context, tx pgx.Tx, ended []endedJob) (piec
 	if len(indexes) == 0 {
 		return pieces, nil
 	}
-	rows, err := tx.Query(ctx, query["pieces_of_halves"], pgx.StrictNamedArgs{"task": p.TaskID, "indexes": indexes})
-	if err != nil {
-		return nil, err
-	}
-	halves, err := pgx.CollectRows(rows, pgx.RowToStructByName[half])
+	halves, err := pg.Collect[half](ctx, tx, query["pieces_of_halves"], pgx.StrictNamedArgs{"task": p.TaskID, "indexes": indexes})
 	for _, h := range halves {
 		if p.counts(h) {
 			pieces = append(pieces, h.Piece)
@@ -130,11 +123,8 @@ func (d *dueNeed) known(ctx context.Context, tx pgx.Tx, partners []partner, of f
 	}
 	var halves []half
 	if len(tasks) > 0 {
-		rows, err := tx.Query(ctx, query["read_halves"], pgx.StrictNamedArgs{"tasks": tasks, "lows": lows, "highs": highs})
-		if err != nil {
-			return nil, err
-		}
-		if halves, err = pgx.CollectRows(rows, pgx.RowToStructByName[half]); err != nil {
+		var err error
+		if halves, err = pg.Collect[half](ctx, tx, query["read_halves"], pg.Args{"tasks": tasks, "lows": lows, "highs": highs}); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // New is what a new task's row says about the tasks that it needs.
@@ -91,11 +92,7 @@ func readNeeded(ctx context.Context, tx pgx.Tx, needs []spec.Need) (map[int64]ne
 	for _, n := range needs {
 		ids = append(ids, n.Task)
 	}
-	rows, err := tx.Query(ctx, query["read_needed"], pgx.StrictNamedArgs{"tasks": ids})
-	if err != nil {
-		return nil, err
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[neededTask])
+	all, err := pg.Collect[neededTask](ctx, tx, query["read_needed"], pgx.StrictNamedArgs{"tasks": ids})
 	needed := make(map[int64]neededTask, len(all))
 	for _, t := range all {
 		needed[t.ID] = t

@@ -71,16 +71,12 @@ func (t *Teller) Correct(ctx context.Context, tx pgx.Tx, now time.Time) (told bo
 	if now.Before(t.next) {
 		return false, nil
 	}
-	rows, err := tx.Query(ctx, query["unsaid"])
-	if err != nil {
-		return false, err
-	}
 	type number struct {
 		Share shares.ShareID
 		Shape int32
 		Jobs  int64
 	}
-	numbers, err := pgx.CollectRows(rows, pgx.RowToStructByName[number])
+	numbers, err := pg.Collect[number](ctx, tx, query["unsaid"])
 	if err != nil {
 		return false, err
 	}

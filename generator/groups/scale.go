@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/stored"
 	"github.com/divvyhq/divvy/generator/view"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // ScaleChange is what scaling changed. Jobs by state are counted as the log was folded when it was said.
@@ -44,11 +45,7 @@ type Task struct {
 }
 
 func Lock(ctx context.Context, tx pgx.Tx, id int64) (t Task, err error) {
-	rows, err := tx.Query(ctx, query["lock_scalable"], pgx.StrictNamedArgs{"task": id})
-	if err != nil {
-		return t, err
-	}
-	t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Task])
+	t, err = pg.Row[Task](ctx, tx, query["lock_scalable"], pgx.StrictNamedArgs{"task": id})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return t, view.ErrNoTask

@@ -52,11 +52,7 @@ func Locked(ctx context.Context, tx pgx.Tx, tasks []int64, said bool) ([]Verdict
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, query["judge"], pgx.StrictNamedArgs{"tasks": tasks, "said": said})
-	if err != nil {
-		return nil, err
-	}
-	verdicts, err := pgx.CollectRows(rows, pgx.RowToStructByName[Verdict])
+	verdicts, err := pg.Collect[Verdict](ctx, tx, query["judge"], pgx.StrictNamedArgs{"tasks": tasks, "said": said})
 	if err != nil {
 		return nil, err
 	}

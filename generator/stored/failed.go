@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Again asks for up to N jobs of a task whose pieces are tried again, behind the job After.
@@ -29,11 +31,7 @@ func Failed(ctx context.Context, tx pgx.Tx, of []Again) (map[int64][]FailedJob, 
 	for _, a := range of {
 		ids, afters, ns = append(ids, a.Task), append(afters, a.After), append(ns, a.N)
 	}
-	rows, err := tx.Query(ctx, query["read_failed"], pgx.StrictNamedArgs{"tasks": ids, "afters": afters, "ns": ns})
-	if err != nil {
-		return nil, err
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[FailedJob])
+	all, err := pg.Collect[FailedJob](ctx, tx, query["read_failed"], pgx.StrictNamedArgs{"tasks": ids, "afters": afters, "ns": ns})
 	if err != nil {
 		return nil, err
 	}

@@ -67,11 +67,7 @@ func ReadPieces(ctx context.Context, tx pgx.Tx, task, perJob int64, pieces []int
 		}
 		ids, lows, highs = append(ids, task), append(lows, low), append(highs, high)
 	}
-	rows, err := tx.Query(ctx, query["read_input_runs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": split.RunInputs})
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[Run])
+	return pg.Collect[Run](ctx, tx, query["read_input_runs"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs, "run": split.RunInputs})
 }
 
 // From are the inputs of a span, out of runs by position.

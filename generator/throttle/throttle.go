@@ -62,11 +62,7 @@ func Step(ctx context.Context, pool *pgxpool.Pool, st *site.Site) (changed, wait
 		if err != nil || !mine {
 			return err
 		}
-		rows, err := tx.Query(ctx, query["limited"])
-		if err != nil {
-			return err
-		}
-		tasks, err := pgx.CollectRows(rows, pgx.RowToStructByName[limitedTask])
+		tasks, err := pg.Collect[limitedTask](ctx, tx, query["limited"])
 		if err != nil {
 			return err
 		}

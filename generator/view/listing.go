@@ -12,6 +12,7 @@ import (
 
 	"github.com/divvyhq/divvy/generator/judge"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Sorts are the orders of a Listing, the largest first; "new" is by id, and the default.
@@ -73,11 +74,7 @@ func (rd *Reader) List(ctx context.Context, l Listing) (Listed, error) {
 	case l.Live:
 		sql = query["list_live"]
 	}
-	rows, err := rd.pool.Query(ctx, sql, args)
-	if err != nil {
-		return Listed{}, fmt.Errorf("list tasks: %w", err)
-	}
-	ids, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[listedIDs])
+	ids, err := pg.Row[listedIDs](ctx, rd.pool, sql, args)
 	if err != nil {
 		return Listed{}, fmt.Errorf("list tasks: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -23,11 +24,7 @@ type liveShare struct {
 // Live counts the work of each share that has any: tasks that are not over, their jobs as of the last Settle, and
 // the pieces that are to become jobs. A share that a task named counts the task, and the one that its jobs go to counts all.
 func Live(ctx context.Context, tx pgx.Tx) (map[shares.ShareID]site.Live, error) {
-	rows, err := tx.Query(ctx, query["live"])
-	if err != nil {
-		return nil, fmt.Errorf("live work: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[liveShare])
+	all, err := pg.Collect[liveShare](ctx, tx, query["live"])
 	if err != nil {
 		return nil, fmt.Errorf("live work: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // newestIDs are tasks that a page may show, and where one that looks for more goes on.
@@ -37,11 +39,7 @@ func (rd *Reader) newest(ctx context.Context, f Filter, limit int) (tasks []Task
 	if f.User != "" {
 		sql, args["user"] = query["newest_of"], f.User
 	}
-	rows, err := rd.pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, 0, fmt.Errorf("newest tasks: %w", err)
-	}
-	found, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[newestIDs])
+	found, err := pg.Row[newestIDs](ctx, rd.pool, sql, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("newest tasks: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Recent selects tasks for a list that begins with the newest. Zero fields select nothing away.
@@ -60,11 +61,7 @@ func (rd *Reader) TasksByID(ctx context.Context, ids []int64) ([]Task, error) {
 }
 
 func (rd *Reader) listed(ctx context.Context, sql string, args pgx.StrictNamedArgs) ([]Task, error) {
-	rows, err := rd.pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("tasks: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[taskRow])
+	all, err := pg.CollectTo(ctx, pgx.RowToStructByNameLax[taskRow], rd.pool, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}

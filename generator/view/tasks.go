@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // JobCounts are the jobs of a task by state, at most a second old. Total counts pieces that are not jobs yet too,
@@ -131,11 +132,7 @@ func (r taskRow) task() Task {
 
 // Task returns one task with its Spec. Error: ErrNoTask.
 func (rd *Reader) Task(ctx context.Context, id int64) (Task, error) {
-	rows, err := rd.pool.Query(ctx, query["task"], pgx.StrictNamedArgs{"task": id})
-	if err != nil {
-		return Task{}, fmt.Errorf("task: %w", err)
-	}
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByNameLax[taskRow])
+	row, err := pg.RowTo(ctx, pgx.RowToStructByNameLax[taskRow], rd.pool, query["task"], pgx.StrictNamedArgs{"task": id})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Task{}, fmt.Errorf("task %d: %w", id, ErrNoTask)
 	}
@@ -158,12 +155,8 @@ func (rd *Reader) Tasks(ctx context.Context, f Filter) (tasks []Task, next int64
 	if f.Newest {
 		return rd.newest(ctx, f, limit)
 	}
-	rows, err := rd.pool.Query(ctx, query["tasks"], pgx.StrictNamedArgs{"user": f.User, "states": append([]string{}, f.State...), "share": f.Share,
-		"label": f.Label, "after": f.After, "limit": limit + 1})
-	if err != nil {
-		return nil, 0, fmt.Errorf("tasks: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[taskRow])
+	all, err := pg.CollectTo(ctx, pgx.RowToStructByNameLax[taskRow], rd.pool, query["tasks"], pgx.StrictNamedArgs{
+		"user": f.User, "states": append([]string{}, f.State...), "share": f.Share, "label": f.Label, "after": f.After, "limit": limit + 1})
 	if err != nil {
 		return nil, 0, fmt.Errorf("tasks: %w", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Work is how many jobs the tasks that are not over have, of those with the same share, label and processing type.
@@ -19,11 +19,7 @@ type Work struct {
 
 // Work sums the counts of tasks that are not over, which are at most a second old.
 func (rd *Reader) Work(ctx context.Context) ([]Work, error) {
-	rows, err := rd.pool.Query(ctx, query["work"])
-	if err != nil {
-		return nil, fmt.Errorf("work: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Work])
+	all, err := pg.Collect[Work](ctx, rd.pool, query["work"])
 	if err != nil {
 		return nil, fmt.Errorf("work: %w", err)
 	}

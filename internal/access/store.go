@@ -141,13 +141,9 @@ type querier interface {
 }
 
 func many[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) ([]T, error) {
-	rows, err := db.Query(ctx, query[name], args)
+	all, err := pg.Collect[T](ctx, db, query[name], args)
 	if err != nil {
-		return nil, fmt.Errorf("access: %s: %w", name, err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("access: %s: %w", name, err)
+		return nil, fmt.Errorf("access: %w", err)
 	}
 	return all, nil
 }

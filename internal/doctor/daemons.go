@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Clocks that differ by more than these are trouble. Leases go by none of them; the database's dates the log, the others are for
@@ -30,7 +32,7 @@ func (d daemon) String() string { return fmt.Sprintf("daemon %d on %s", d.ID, d.
 
 // open reads the open daemons, once, and returns how many there are.
 func (d *Doctor) open(ctx context.Context) (n int, err error) {
-	d.daemons, err = many[daemon](ctx, d.cfg.Direct, "daemons", nil)
+	d.daemons, err = pg.Collect[daemon](ctx, d.cfg.Direct, query["daemons"])
 	return len(d.daemons), err
 }
 
@@ -126,7 +128,7 @@ type nowRow struct{ Now time.Time }
 
 // offset is how far a clock is ahead of the database's, which is read before and after.
 func (d *Doctor) offset(ctx context.Context, read func(context.Context) (time.Time, error)) (off, took time.Duration, err error) {
-	before, err := one[nowRow](ctx, d.cfg.Direct, "now", nil)
+	before, err := pg.Row[nowRow](ctx, d.cfg.Direct, query["now"])
 	if err != nil {
 		return 0, 0, err
 	}
@@ -134,7 +136,7 @@ func (d *Doctor) offset(ctx context.Context, read func(context.Context) (time.Ti
 	if err != nil {
 		return 0, 0, err
 	}
-	after, err := one[nowRow](ctx, d.cfg.Direct, "now", nil)
+	after, err := pg.Row[nowRow](ctx, d.cfg.Direct, query["now"])
 	if err != nil {
 		return 0, 0, err
 	}

@@ -116,7 +116,7 @@ func (d *Doctor) checks() []check {
 // Examine looks, and changes nothing.
 func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 	var err error
-	if d.server, err = one[server](ctx, d.cfg.Direct, "server", nil); err != nil {
+	if d.server, err = pg.Row[server](ctx, d.cfg.Direct, query["server"]); err != nil {
 		return nil, err
 	}
 	r := &Report{At: d.server.Now, Level: OK}
@@ -208,39 +208,6 @@ func (r *Report) Repair(ctx context.Context, db *pgxpool.Pool) error {
 		}
 	}
 	return nil
-}
-
-// many runs a statement that returns rows.
-func many[T any](ctx context.Context, db *pgxpool.Pool, name string, args pgx.StrictNamedArgs) ([]T, error) {
-	rows, err := db.Query(ctx, query[name], list(args)...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return got, nil
-}
-
-// one is many for one row.
-func one[T any](ctx context.Context, db *pgxpool.Pool, name string, args pgx.StrictNamedArgs) (T, error) {
-	var none T
-	got, err := many[T](ctx, db, name, args)
-	if err != nil {
-		return none, err
-	}
-	if len(got) != 1 {
-		return none, fmt.Errorf("%s: %d rows", name, len(got))
-	}
-	return got[0], nil
-}
-
-func list(args pgx.StrictNamedArgs) []any {
-	if args == nil {
-		return nil
-	}
-	return []any{args}
 }
 
 // seconds is for people.

@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/fold"
 	"github.com/divvyhq/divvy/dispatcher/ledger"
 	"github.com/divvyhq/divvy/dispatcher/replay"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -34,7 +35,7 @@ type logRow struct {
 }
 
 func (d *Doctor) logRow(ctx context.Context) (logRow, error) {
-	return one[logRow](ctx, d.cfg.Direct, "log", nil)
+	return pg.Row[logRow](ctx, d.cfg.Direct, query["log"])
 }
 
 // appended checks the log: a leader appends every second.
@@ -108,7 +109,7 @@ type outboxRow struct {
 
 // outbox is about what was written for the log.
 func (d *Doctor) outbox(ctx context.Context) (found []Finding, err error) {
-	row, err := one[outboxRow](ctx, d.cfg.Direct, "outbox", nil)
+	row, err := pg.Row[outboxRow](ctx, d.cfg.Direct, query["outbox"])
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +204,7 @@ type countRow struct{ Count int64 }
 
 // orphans is about leases whose jobs have gone.
 func (d *Doctor) orphans(ctx context.Context) ([]Finding, error) {
-	row, err := one[countRow](ctx, d.cfg.Direct, "orphans", nil)
+	row, err := pg.Row[countRow](ctx, d.cfg.Direct, query["orphans"])
 	if err != nil || row.Count == 0 {
 		return nil, err
 	}

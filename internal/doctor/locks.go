@@ -44,7 +44,7 @@ func (d *Doctor) locks(ctx context.Context) (found []Finding, err error) {
 		found = append(found, Finding{Level: Warn, Found: "sessions of other roles are not seen whole: locks and snapshots that they hold may be missing here",
 			Do: "GRANT pg_read_all_stats TO divvy's role"})
 	}
-	all, err := many[advisoryRow](ctx, d.cfg.Direct, "advisory", nil)
+	all, err := pg.Collect[advisoryRow](ctx, d.cfg.Direct, query["advisory"])
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (d *Doctor) locks(ctx context.Context) (found []Finding, err error) {
 				Do: fmt.Sprintf("look at what it does; SELECT pg_terminate_backend(%d) ends it, and loses nothing", l.PID)})
 		}
 	}
-	waiting, err := many[waitingRow](ctx, d.cfg.Direct, "waiting", pgx.StrictNamedArgs{"least_s": d.patience.waitWarn})
+	waiting, err := pg.Collect[waitingRow](ctx, d.cfg.Direct, query["waiting"], pgx.StrictNamedArgs{"least_s": d.patience.waitWarn})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ type snapshotRow struct {
 
 // snapshots is about what keeps dead rows from being removed.
 func (d *Doctor) snapshots(ctx context.Context) (found []Finding, err error) {
-	all, err := many[snapshotRow](ctx, d.cfg.Direct, "snapshots", nil)
+	all, err := pg.Collect[snapshotRow](ctx, d.cfg.Direct, query["snapshots"])
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/migrations"
 )
 
@@ -19,7 +20,7 @@ func (d *Doctor) schema(ctx context.Context) (found []Finding, err error) {
 	if off, err := d.migrations(ctx); err != nil || len(off) > 0 {
 		return nil, err // said there
 	}
-	rows, err := many[objectRow](ctx, d.cfg.Direct, "objects", nil)
+	rows, err := pg.Collect[objectRow](ctx, d.cfg.Direct, query["objects"])
 	if err != nil {
 		return nil, err
 	}

@@ -91,11 +91,11 @@ func (d *Doctor) sessions(ctx context.Context) (found []Finding, err error) {
 	if d.cfg.Pool == d.cfg.Direct {
 		return nil, nil
 	}
-	direct, err := one[sameRow](ctx, d.cfg.Direct, "same", nil)
+	direct, err := pg.Row[sameRow](ctx, d.cfg.Direct, query["same"])
 	if err != nil {
 		return nil, err
 	}
-	pool, err := one[sameRow](ctx, d.cfg.Pool, "same", nil)
+	pool, err := pg.Row[sameRow](ctx, d.cfg.Pool, query["same"])
 	if err != nil {
 		return nil, err
 	}

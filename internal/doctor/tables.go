@@ -11,6 +11,7 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/upkeep"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Rows that are dead: fewer than fewDead are nothing; as many as live ones, a vacuum that is behind; ten times as many, one
@@ -38,7 +39,7 @@ func (d *Doctor) autovacuum(ctx context.Context) (found []Finding, err error) {
 		found = append(found, Finding{Level: Bad, Found: "autovacuum or track_counts is off: tables grow for ever",
 			Do: "ALTER SYSTEM RESET autovacuum; ALTER SYSTEM RESET track_counts; SELECT pg_reload_conf();"})
 	}
-	tables, err := many[tableRow](ctx, d.cfg.Direct, "tables", nil)
+	tables, err := pg.Collect[tableRow](ctx, d.cfg.Direct, query["tables"])
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (d *Doctor) autovacuum(ctx context.Context) (found []Finding, err error) {
 }
 
 func (d *Doctor) bloat(ctx context.Context) (found []Finding, err error) {
-	tables, err := many[tableRow](ctx, d.cfg.Direct, "tables", nil)
+	tables, err := pg.Collect[tableRow](ctx, d.cfg.Direct, query["tables"])
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ type brokenRow struct {
 
 // broken is about indexes that are not used, and what a crash empties.
 func (d *Doctor) broken(ctx context.Context) (found []Finding, err error) {
-	all, err := many[brokenRow](ctx, d.cfg.Direct, "broken", nil)
+	all, err := pg.Collect[brokenRow](ctx, d.cfg.Direct, query["broken"])
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (d *Doctor) days(ctx context.Context) (rows []dayRow, kept map[string]int, 
 	for _, t := range upkeep.DayTables(d.cfg.Keep) {
 		names, aheads, kept[t.Name] = append(names, t.Name), append(aheads, int32(t.Ahead)), int(t.Keep/(24*time.Hour))
 	}
-	rows, err = many[dayRow](ctx, d.cfg.Direct, "days", pgx.StrictNamedArgs{"tables": names, "aheads": aheads})
+	rows, err = pg.Collect[dayRow](ctx, d.cfg.Direct, query["days"], pgx.StrictNamedArgs{"tables": names, "aheads": aheads})
 	return rows, kept, err
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Command is something that a Harvester is to do.
@@ -20,7 +22,7 @@ type Command struct {
 
 // Acquire hands out a Harvester's next commands, oldest first, each once.
 func (s *Store) Acquire(ctx context.Context, harvester string, n int) ([]Command, error) {
-	return collect[Command](ctx, s, "acquire", pgx.StrictNamedArgs{"harvester": harvester, "n": n})
+	return pg.Collect[Command](ctx, s.db, query["acquire"], pgx.StrictNamedArgs{"harvester": harvester, "n": n})
 }
 
 // Acknowledge notes that commands were done; it says how many of the ids there are.

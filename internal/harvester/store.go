@@ -51,20 +51,3 @@ func (s *Store) exec(ctx context.Context, verb string, args pgx.StrictNamedArgs)
 	}
 	return nil
 }
-
-// collect runs a statement and reads its rows by column name.
-func collect[T any](ctx context.Context, s *Store, verb string, args pgx.StrictNamedArgs) ([]T, error) {
-	var list []any
-	if args != nil {
-		list = append(list, args)
-	}
-	rows, err := s.db.Query(ctx, query[verb], list...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
-	}
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", verb, err)
-	}
-	return got, nil
-}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Worker is a batch job of a Harvester.
@@ -107,5 +109,5 @@ func (s *Store) Report(ctx context.Context, harvester, queue string, numbers []N
 // Numbers is how many workers there are: as their Harvester counted them within four hours, and where it did not count those
 // of a queue, the workers that it told of and that are not over.
 func (s *Store) Numbers(ctx context.Context) ([]Number, error) {
-	return collect[Number](ctx, s, "numbers", nil)
+	return pg.Collect[Number](ctx, s.db, query["numbers"])
 }

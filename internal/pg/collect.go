@@ -27,3 +27,18 @@ func CollectTo[T any](ctx context.Context, to pgx.RowToFunc[T], db Querier, sql 
 	}
 	return all, nil
 }
+
+// Row is Collect of the one row that a statement has. Error: pgx.ErrNoRows.
+func Row[T any](ctx context.Context, db Querier, sql string, args ...any) (T, error) {
+	return RowTo(ctx, pgx.RowToStructByName[T], db, sql, args...)
+}
+
+// RowTo is Row that reads the row as to does.
+func RowTo[T any](ctx context.Context, to pgx.RowToFunc[T], db Querier, sql string, args ...any) (T, error) {
+	rows, _ := db.Query(ctx, sql, args...) // its error is that of the row
+	one, err := pgx.CollectExactlyOneRow(rows, to)
+	if err != nil {
+		return one, fmt.Errorf("%s: %w", path.Base(StatementName(sql)), err)
+	}
+	return one, nil
+}

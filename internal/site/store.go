@@ -303,13 +303,9 @@ func exec(ctx context.Context, tx pgx.Tx, name string, args pgx.StrictNamedArgs)
 }
 
 func many[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) ([]T, error) {
-	rows, err := db.Query(ctx, q[name], args)
+	all, err := pg.Collect[T](ctx, db, q[name], args)
 	if err != nil {
-		return nil, fmt.Errorf("site: %s: %w", name, err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("site: %s: %w", name, err)
+		return nil, fmt.Errorf("site: %w", err)
 	}
 	return all, nil
 }

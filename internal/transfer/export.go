@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/migrations"
 )
 
@@ -54,8 +55,7 @@ func Export(ctx context.Context, db *pgxpool.Pool, w io.Writer) (done Exported, 
 		if h.Old {
 			from = "old_source"
 		}
-		rows, _ := tx.Query(ctx, query[from])
-		s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[source])
+		s, err := pg.Row[source](ctx, tx, query[from])
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (r *run) settled(ctx context.Context) error {
 		if err := r.Place.Level(ctx); err != nil {
 			return false, err
 		}
-		c, err := recount.Row[coverage](ctx, r.Place.Pool, query["day_coverage"])
+		c, err := pg.Row[coverage](ctx, r.Place.Pool, query["day_coverage"])
 		return c.Unsettled == 0 && r.pilots.counts.pulling.Load() == 0, err
 	})
 }
@@ -35,7 +35,7 @@ func (r *run) account(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := recount.Row[coverage](ctx, r.Place.Pool, query["day_coverage"])
+	c, err := pg.Row[coverage](ctx, r.Place.Pool, query["day_coverage"])
 	if err != nil {
 		return err
 	}

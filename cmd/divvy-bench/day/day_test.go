@@ -13,6 +13,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
@@ -92,7 +93,7 @@ func TestDayCoverage(t *testing.T) {
 		if _, err := tx.Exec(ctx, "DELETE FROM tasks WHERE id <> $1::bigint", task.ID); err != nil {
 			t.Fatal(err)
 		}
-		got, err := recount.Row[coverage](ctx, tx, query["day_coverage"])
+		got, err := pg.Row[coverage](ctx, tx, query["day_coverage"])
 		if err != nil || got.Wrong != c.wrong || got.Tasks != 1 {
 			t.Errorf("%s: %+v, %v, want %d wrong", c.change, got, err, c.wrong)
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
-	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/stage"
+	"github.com/divvyhq/divvy/internal/pg"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -68,7 +68,7 @@ func (r *run) between(ctx context.Context, from, to moment, moved time.Duration,
 	if x.MemoryMB, _, err = r.daemon.Memory(); err != nil {
 		return err
 	}
-	x.Weight, err = recount.Row[figure.Weight](ctx, r.Place.Pool, query["soak"])
+	x.Weight, err = pg.Row[figure.Weight](ctx, r.Place.Pool, query["soak"])
 	if err == nil {
 		r.samples = append(r.samples, x)
 	}

@@ -186,7 +186,7 @@ func (r *run) check(ctx context.Context) error {
 		Hours, Days, Held int64
 		RollupsMB         float64
 	}
-	s, err := recount.Row[size](ctx, r.Place.Pool, query["month_size"])
+	s, err := pg.Row[size](ctx, r.Place.Pool, query["month_size"])
 	per := func(took time.Duration) float64 { return float64(s.Attempts) / took.Seconds() }
 	r.Book.Set("history", "%d attempts, %.0f MB, %d held; roll-ups of %d hours and %d days (share, queue, user), %.0f MB; folded at %.0f attempts/s, summed by node at %.0f",
 		s.Attempts, s.AttemptsMB, s.Held, s.Hours, s.Days, s.RollupsMB, per(r.folded), per(r.rolled))

@@ -105,7 +105,7 @@ func (r *run) left(ctx context.Context) error {
 		return err
 	}
 	type left struct{ Ended, Jobs, Leases int64 }
-	l, err := recount.Row[left](ctx, r.Place.Pool, query["outgrow_left"])
+	l, err := pg.Row[left](ctx, r.Place.Pool, query["outgrow_left"])
 	if err != nil {
 		return err
 	}

@@ -36,16 +36,9 @@ func Failed(problems ...error) error {
 // Failedf returns an *Error of one problem.
 func Failedf(format string, args ...any) error { return Failed(fmt.Errorf(format, args...)) }
 
-// Row reads the one row of a statement into a struct, by the names of its columns.
-func Row[T any](ctx context.Context, db pg.Querier, sql string, args ...any) (T, error) {
-	rows, _ := db.Query(ctx, sql, args...) // its error is that of the row
-	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
-}
-
 // Value reads the one value of a statement.
 func Value[T any](ctx context.Context, db pg.Querier, sql string, args ...any) (T, error) {
-	rows, _ := db.Query(ctx, sql, args...) // its error is that of the row
-	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	return pg.RowTo(ctx, pgx.RowTo[T], db, sql, args...)
 }
 
 // Once is a set of ids, which are small and dense.
@@ -91,7 +84,7 @@ func (t Tally) problems(held, extra int) (wrong []error) {
 
 // All recounts everything: so many leases are held, and so many jobs were enqueued beside those of tasks.
 func All(ctx context.Context, db pg.Querier, site shares.Version, held, extra int) (Tally, error) {
-	t, err := Row[Tally](ctx, db, query["check_jobs"])
+	t, err := pg.Row[Tally](ctx, db, query["check_jobs"])
 	if err != nil {
 		return t, err
 	}

@@ -178,7 +178,7 @@ type LogEnd struct{ Newest, Folded, Pending int64 }
 
 // LogEnd reads it.
 func (p *Place) LogEnd(ctx context.Context) (LogEnd, error) {
-	return recount.Row[LogEnd](ctx, p.Pool, query["log_end"])
+	return pg.Row[LogEnd](ctx, p.Pool, query["log_end"])
 }
 
 // InLog waits until the leader has taken all that was made into the log.

@@ -7,7 +7,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy-bench/day"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/figure"
 	"github.com/divvyhq/divvy/cmd/divvy-bench/load"
-	"github.com/divvyhq/divvy/cmd/divvy-bench/recount"
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // wholeLife is S3: whole lives over HTTP beside River's own bench.
@@ -71,7 +71,7 @@ func lifeBytes(ctx context.Context, r *run) error {
 				return err
 			}
 			r.Book.Say("round %d of %d: bytes of whole lives with %d renewals", i+1, r.Rounds, renews)
-			before, err := recount.Row[written](ctx, r.Place.Pool, query["life_bytes"])
+			before, err := pg.Row[written](ctx, r.Place.Pool, query["life_bytes"])
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func lifeBytes(ctx context.Context, r *run) error {
 			if err != nil {
 				return err
 			}
-			after, err := recount.Row[written](ctx, r.Place.Pool, query["life_bytes"])
+			after, err := pg.Row[written](ctx, r.Place.Pool, query["life_bytes"])
 			if err != nil {
 				return err
 			}

@@ -149,13 +149,9 @@ func (r *runner) series(history []historyRow) {
 }
 
 func query[T any](ctx context.Context, conn *pgx.Conn, name string, args pgx.StrictNamedArgs) ([]T, error) {
-	rows, err := conn.Query(ctx, statements[name], args)
+	out, err := pg.Collect[T](ctx, conn, statements[name], args)
 	if err != nil {
-		return nil, fmt.Errorf("report view, %s: %w", name, err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("report view, %s: %w", name, err)
+		return nil, fmt.Errorf("report view, %w", err)
 	}
 	return out, nil
 }
