@@ -55,14 +55,11 @@ func (w *bitsWanted) read(ctx context.Context, tx pgx.Tx, task int64) (map[int]b
 			known[place] = bitmap{}
 		}
 	}
-	rows, err := tx.Query(ctx, query["read_need_pieces"], pgx.StrictNamedArgs{"task": task, "places": places, "lows": lows, "highs": highs})
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := tx.Query(ctx, query["read_need_pieces"], pgx.StrictNamedArgs{"task": task, "places": places, "lows": lows, "highs": highs}) // its error is ForEachRow's
 	var place int
 	var chunk int64
 	var bits []byte
-	_, err = pgx.ForEachRow(rows, []any{&place, &chunk, &bits}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&place, &chunk, &bits}, func() error {
 		known[place][chunk] = slices.Clone(bits)
 		return nil
 	})

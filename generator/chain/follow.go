@@ -123,14 +123,11 @@ func (d *dueNeed) outputs(ctx context.Context, tx pgx.Tx, fresh []endedJob) (nam
 			last = e.EndedAt
 		}
 	}
-	rows, err := tx.Query(ctx, query["read_outputs"], pgx.StrictNamedArgs{"jobs": ids, "attempts": attempts, "low": first.UTC(), "high": last.UTC()})
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := tx.Query(ctx, query["read_outputs"], pgx.StrictNamedArgs{"jobs": ids, "attempts": attempts, "low": first.UTC(), "high": last.UTC()}) // its error is ForEachRow's
 	made := map[int64]map[string]json.RawMessage{}
 	var job int64
 	var outputs map[string]json.RawMessage
-	if _, err = pgx.ForEachRow(rows, []any{&job, &outputs}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&job, &outputs}, func() error {
 		made[job], outputs = outputs, nil
 		return nil
 	}); err != nil {

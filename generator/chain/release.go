@@ -154,14 +154,11 @@ func Released(ctx context.Context, tx pgx.Tx, spans map[int64]stored.Span) (map[
 	for id, s := range spans {
 		ids, lows, highs = append(ids, id), append(lows, s.Low), append(highs, s.High)
 	}
-	rows, err := tx.Query(ctx, query["read_released"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs})
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := tx.Query(ctx, query["read_released"], pgx.StrictNamedArgs{"tasks": ids, "lows": lows, "highs": highs}) // its error is ForEachRow's
 	pieces := map[int64][]int64{}
 	var task, position int64
 	var run []int64
-	_, err = pgx.ForEachRow(rows, []any{&task, &position, &run}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&task, &position, &run}, func() error {
 		low, high := spans[task].Within(position, int64(len(run)))
 		pieces[task] = append(pieces[task], run[low:high]...)
 		run = nil

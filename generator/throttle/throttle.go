@@ -109,16 +109,13 @@ func rule(ctx context.Context, tx pgx.Tx, rulings []ruling) (int, error) {
 	if _, err := tx.Exec(ctx, query["lock_tasks"], pgx.StrictNamedArgs{"tasks": ids}); err != nil {
 		return 0, err
 	}
-	rows, err := tx.Query(ctx, query["throttle"], pgx.StrictNamedArgs{
-		"tasks": ids, "befores": befores, "quotas": quotas, "limiteds": limiteds, "throttleds": throttleds})
-	if err != nil {
-		return 0, err
-	}
+	rows, _ := tx.Query(ctx, query["throttle"], pgx.StrictNamedArgs{
+		"tasks": ids, "befores": befores, "quotas": quotas, "limiteds": limiteds, "throttleds": throttleds}) // its error is ForEachRow's
 	n := 0
 	var id int64
 	var resumes bool
 	var paused []int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &resumes}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id, &resumes}, func() error {
 		if n++; resumes {
 			paused = append(paused, id)
 		}
