@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/divvyhq/divvy/dispatcher/entry"
 	"github.com/divvyhq/divvy/dispatcher/intake"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/dispatcher/machine"
@@ -118,8 +119,8 @@ func (v *Verbs) gone(ctx context.Context, jobs map[int64]lookup.Stood) (gone map
 	return gone, err
 }
 
-// TargetSlots is how many cores may be held at a queue, as the operator of its pilots sets it; see package intake.
-type TargetSlots = intake.TargetSlots
+// TargetSlots is how many cores may be held at a queue, as the operator of its pilots sets it.
+type TargetSlots = entry.Target
 
 // SetTargetSlots puts a limit in force at all daemons, or takes it back. Nothing is killed: while more is held, nothing is granted under it.
 func (v *Verbs) SetTargetSlots(ctx context.Context, t TargetSlots) error {

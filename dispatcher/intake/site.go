@@ -15,20 +15,9 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// TargetSlots is how many cores may be held at a queue, as the operator of its pilots sets it: a hard limit beside those of the site
-// file, or a floor, which ends by itself. There may be both for the same.
-type TargetSlots struct {
-	Queue string         // its name; the site may get such a queue later
-	Share shares.ShareID // that they are for, with all below it; 0: for all shares
-	Class string         // of jobs, as job.Class names it; empty: of all
-	Slots int            // cores; negative: there is no such limit, or floor, any more
-	Until time.Time      // when it ends; zero: when it is said so
-	Floor bool           // while fewer are held, these jobs come first at the queue
-}
-
-// SetTargetSlots puts a limit or a floor in force, or takes it back, and says whether that changed something. The log gets all that are
-// in force, so that setting them goes one after the other.
-func SetTargetSlots(ctx context.Context, tx pgx.Tx, t TargetSlots) (changed bool, err error) {
+// SetTargetSlots puts a limit or a floor in force, or with negative slots takes it back, and says whether that changed something. There may
+// be both for the same. The log gets all that are in force, so that setting them goes one after the other.
+func SetTargetSlots(ctx context.Context, tx pgx.Tx, t entry.Target) (changed bool, err error) {
 	switch {
 	case t.Queue == "":
 		return false, job.Wrong("queue", `""`, "the name of a queue")

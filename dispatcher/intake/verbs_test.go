@@ -79,10 +79,10 @@ func TestVerbs(t *testing.T) {
 		"no time": func(tx pgx.Tx) error { return intake.Report(ctx, tx, entry.Reported{Name: "maya"}) },
 		"a grant": func(tx pgx.Tx) error { return intake.Say(ctx, tx, []entry.Entry{entry.Granted{Job: 1}}) },
 		"no class": func(tx pgx.Tx) error {
-			_, err := intake.SetTargetSlots(ctx, tx, intake.TargetSlots{Queue: "q", Class: "x"})
+			_, err := intake.SetTargetSlots(ctx, tx, entry.Target{Queue: "q", Class: "x"})
 			return err
 		},
-		"no target": func(tx pgx.Tx) error { _, err := intake.SetTargetSlots(ctx, tx, intake.TargetSlots{}); return err },
+		"no target": func(tx pgx.Tx) error { _, err := intake.SetTargetSlots(ctx, tx, entry.Target{}); return err },
 	} {
 		tx, err := h.Begin(ctx)
 		if err != nil {
@@ -170,7 +170,7 @@ func TestReorder(t *testing.T) {
 func TestTargetSlots(t *testing.T) {
 	h := newHouse(t, 100, 100)
 	ctx := t.Context()
-	set := func(want bool, s intake.TargetSlots) {
+	set := func(want bool, s entry.Target) {
 		t.Helper()
 		h.in(t, func(tx pgx.Tx) error {
 			changed, err := intake.SetTargetSlots(ctx, tx, s)
@@ -181,8 +181,8 @@ func TestTargetSlots(t *testing.T) {
 		})
 	}
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-	limit := intake.TargetSlots{Queue: "a", Slots: 8}
-	floor := intake.TargetSlots{Queue: "a", Share: 2, Class: "SCORE", Slots: 4, Until: until, Floor: true}
+	limit := entry.Target{Queue: "a", Slots: 8}
+	floor := entry.Target{Queue: "a", Share: 2, Class: "SCORE", Slots: 4, Until: until, Floor: true}
 	set(true, limit)
 	h.says(t, []entry.Entry{entry.Bounded{Targets: []entry.Target{{Queue: "a", Slots: 8}}}})
 	set(true, floor)
@@ -195,6 +195,6 @@ func TestTargetSlots(t *testing.T) {
 	set(false, limit)
 	h.says(t)
 	h.exec("UPDATE target_slots SET expires_at = now() - interval '1 second'")
-	set(true, intake.TargetSlots{Queue: "b", Slots: 0})
+	set(true, entry.Target{Queue: "b", Slots: 0})
 	h.says(t, []entry.Entry{entry.Bounded{Targets: []entry.Target{{Queue: "b"}}}})
 }
