@@ -19,18 +19,18 @@ func (f *fakeDispatcher) ExplainTask(_ context.Context, task int64) (dispatcher.
 func (f *fakeDispatcher) Explain(_ context.Context, job int64) (dispatcher.Explanation, error) {
 	target := 3.5
 	return dispatcher.Explanation{Job: job, Task: 3, Share: "A", State: "ready", Gate: explain.GateShare, At: time.Unix(1e9, 0).UTC(),
-		Pools: []dispatcher.PathStanding{{Pool: "default", Capacity: -1, Levels: []dispatcher.LevelStanding{{Share: "A", Rank: 1, Of: 2}}}},
+		Pools: []explain.PathStanding{{Pool: "default", Capacity: -1, Levels: []explain.LevelStanding{{Share: "A", Rank: 1, Of: 2}}}},
 		Queues: []dispatcher.QueueGate{{Queue: "CERN", Pool: "default", Gate: explain.GateShare, Reason: "B comes first",
-			First: &dispatcher.Side{Leaf: "B", Share: "B", Deficit: 2, Target: &target, Held: &target}}},
-		Position: &dispatcher.Position{Before: 4}, ETA: &dispatcher.ETA{Known: true, Seconds: 60, How: "so"},
-		Decision: &dispatcher.Decision{Attempt: 1, Levels: []dispatcher.DecisionLevel{{Share: "A", Deficit: &target}}, Record: &dispatcher.Record{}},
+			First: &explain.Side{Leaf: "B", Share: "B", Deficit: 2, Target: &target, Held: &target}}},
+		Position: &explain.Position{Before: 4}, ETA: &explain.ETA{Known: true, Seconds: 60, How: "so"},
+		Decision: &explain.Decision{Attempt: 1, Levels: []explain.DecisionLevel{{Share: "A", Deficit: &target}}, Record: &explain.Record{}},
 	}, f.err
 }
 
 func (f *fakeDispatcher) Why(_ context.Context, r dispatcher.WhyRequest) (dispatcher.Why, error) {
 	f.why = r
-	return dispatcher.Why{A: r.A, B: r.B, At: time.Unix(1e9, 0).UTC(), Pools: []dispatcher.WhyStanding{{Pool: "default"}},
-		ABeforeB: dispatcher.Duel{Times: 1}}, f.err
+	return dispatcher.Why{A: r.A, B: r.B, At: time.Unix(1e9, 0).UTC(), Pools: []explain.WhyStanding{{Pool: "default"}},
+		ABeforeB: explain.Duel{Times: 1}}, f.err
 }
 
 func TestExplainNoJob(t *testing.T) {

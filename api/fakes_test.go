@@ -15,6 +15,8 @@ import (
 
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/series"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/groups"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -98,15 +100,15 @@ func (f *fakeDispatcher) LeaseQueues(_ context.Context, leases []string) (map[st
 func (f *fakeDispatcher) Loaded(context.Context) error { return f.loading }
 
 func (f *fakeDispatcher) Standing() dispatcher.Standing {
-	return dispatcher.Standing{Version: 2, Pools: []dispatcher.PoolStanding{{Pool: "default", Capacity: 100, Shares: []dispatcher.ShareStanding{
-		{Place: dispatcher.Place{ID: 1, Path: ""}, Ready: 5, HeldJobs: 3}, {Place: dispatcher.Place{ID: 2, Path: "A", Leaf: true}, Ready: 5, HeldJobs: 3},
+	return dispatcher.Standing{Version: 2, Pools: []explain.PoolStanding{{Pool: "default", Capacity: 100, Shares: []dispatcher.ShareStanding{
+		{Place: explain.Place{ID: 1, Path: ""}, Ready: 5, HeldJobs: 3}, {Place: explain.Place{ID: 2, Path: "A", Leaf: true}, Ready: 5, HeldJobs: 3},
 	}}}}
 }
 
 func (f *fakeDispatcher) Outlook(context.Context) dispatcher.Standing { return f.Standing() }
 
 func (f *fakeDispatcher) ShareSeries(_ context.Context, r dispatcher.SeriesRequest) (dispatcher.ShareSeries, error) {
-	return dispatcher.ShareSeries{Share: r.Share, Pool: r.Pool, Points: []dispatcher.SharePoint{{At: time.Unix(1e9, 0).UTC(), Target: 2, Held: 1, Ready: 5}}}, f.err
+	return dispatcher.ShareSeries{Share: r.Share, Pool: r.Pool, Points: []series.SharePoint{{At: time.Unix(1e9, 0).UTC(), Target: 2, Held: 1, Ready: 5}}}, f.err
 }
 
 func (f *fakeDispatcher) Queues() []dispatcher.QueueStanding {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 func (f *fakeDispatcher) ShareStock(share, _ string) []dispatcher.ShareStock {
-	return []dispatcher.ShareStock{{Share: share, Sets: []dispatcher.QueueSet{{Queues: []string{"CERN"}, Ready: 3, Startable: -1}},
-		Gaps: []dispatcher.StockGap{{Reason: "no jobs", Queues: []string{"RAL"}}}}}
+	return []dispatcher.ShareStock{{Share: share, Sets: []explain.QueueSet{{Queues: []string{"CERN"}, Ready: 3, Startable: -1}},
+		Gaps: []explain.StockGap{{Reason: "no jobs", Queues: []string{"RAL"}}}}}
 }
 
 func (f *fakeDispatcher) TaskQueues(_ context.Context, _ int64) ([]dispatcher.KindQueues, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -31,7 +32,7 @@ var at = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 // world is what the fakes answer, and what they were told.
 type world struct {
 	Dispatcher
-	standing  []dispatcher.PoolStanding
+	standing  []explain.PoolStanding
 	queues    []dispatcher.QueueStanding
 	lately    []dispatcher.QueueLately
 	decided   []dispatcher.Decided

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 )
 
 // Whatever a link asks of a view, the answer is a page or a refusal; what the view understands comes back from With as the
@@ -17,7 +17,7 @@ func FuzzLinks(f *testing.F) {
 		f.Add(q)
 	}
 	s := filled(&testing.T{})
-	s.world.standing = []dispatcher.PoolStanding{treeOf(nil, 2, 3)}
+	s.world.standing = []explain.PoolStanding{treeOf(nil, 2, 3)}
 	paths := []string{"/tasks", "/tasks/5", "/jobs/77", "/queues", "/queues/CERN", "/resources/lic", "/claims", "/decisions", "/versions", "/shares/S0"} // those of which this world has something
 	f.Fuzz(func(t *testing.T, query string) {
 		values, err := url.ParseQuery(query)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 )
 
 // Text, bar and colour of what a share holds go by one figure.
@@ -21,7 +22,7 @@ func TestPart(t *testing.T) {
 		}
 	}
 	s := newStage(t)
-	s.world.standing = []dispatcher.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) {
+	s.world.standing = []explain.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) {
 		c.Target, c.Held = 2.4, []float64{0, 6, 2.65, 1.2}[c.ID-1]
 	}, 4)}
 	page := s.get("/")
@@ -42,7 +43,7 @@ func TestPart(t *testing.T) {
 // Where nobody owns units nothing is said to be owned, lent or borrowed; where somebody does, of how many.
 func TestQuotas(t *testing.T) {
 	s := newStage(t)
-	s.world.standing = []dispatcher.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) { c.Target, c.Held = 5, 4 }, 2)}
+	s.world.standing = []explain.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) { c.Target, c.Held = 5, 4 }, 2)}
 	tail := func(id string) string {
 		s.page.rooms.tree.shares.took = s.page.rooms.tree.shares.took.Add(-standingLasts) // look again
 		cells := s.get("/").byID("default." + id).all("td")

@@ -9,16 +9,17 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/shares"
 )
 
 // treeOf is a pool of a tree with so many shares below each, level by level. Targets and held units are set by set.
-func treeOf(set func(*dispatcher.ShareStanding), below ...int) dispatcher.PoolStanding {
-	p := dispatcher.PoolStanding{Pool: "default", Capacity: 100}
+func treeOf(set func(*dispatcher.ShareStanding), below ...int) explain.PoolStanding {
+	p := explain.PoolStanding{Pool: "default", Capacity: 100}
 	var grow func(path string, depth int)
 	grow = func(path string, depth int) {
 		for i := range below[depth] {
-			s := dispatcher.ShareStanding{Place: dispatcher.Place{ID: shares.ShareID(len(p.Shares) + 1), Path: fmt.Sprintf("%sS%d", path, i), Pool: p.Pool, Depth: depth + 1, Weight: float64(1 + i),
+			s := dispatcher.ShareStanding{Place: explain.Place{ID: shares.ShareID(len(p.Shares) + 1), Path: fmt.Sprintf("%sS%d", path, i), Pool: p.Pool, Depth: depth + 1, Weight: float64(1 + i),
 				Leaf: depth == len(below)-1}}
 			if set != nil {
 				set(&s)
@@ -45,7 +46,7 @@ func TestClosedBranches(t *testing.T) {
 		{[]int{10, 10, 9}, 110, 100, "900 shares"}, {[]int{1000}, 150, 0, "850 shares where nothing goes on"}, {[]int{200, 4}, 150, 200, "600 shares"},
 	} {
 		s := newStage(t)
-		s.world.standing = []dispatcher.PoolStanding{treeOf(nil, c.below...)}
+		s.world.standing = []explain.PoolStanding{treeOf(nil, c.below...)}
 		for _, path := range []string{"/", "/?open=all"} {
 			page := s.get(path)
 			rows := page.all("tr")[1:]
@@ -81,7 +82,7 @@ func TestClosedBranches(t *testing.T) {
 func TestSharesUpdateIsThePage(t *testing.T) {
 	s := newStage(t)
 	wait, eta := 90.0, 4000.0
-	s.world.standing = []dispatcher.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) {
+	s.world.standing = []explain.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) {
 		c.Target, c.Held, c.Deficit, c.Ready, c.Waited, c.AtTarget = float64(c.ID), 1.5, float64(c.ID)-1.5, 12345, &wait, &eta
 	}, 3, 2)}
 	page := s.get("/")
@@ -123,9 +124,9 @@ func TestIcicleIsAlwaysThere(t *testing.T) {
 		}
 		return f
 	}
-	drawn := func(pool dispatcher.PoolStanding) (byID map[string]*element, page *element) {
+	drawn := func(pool explain.PoolStanding) (byID map[string]*element, page *element) {
 		s := newStage(t)
-		s.world.standing = []dispatcher.PoolStanding{pool}
+		s.world.standing = []explain.PoolStanding{pool}
 		page, byID = s.get("/"), map[string]*element{}
 		page.walk(func(e *element, _ []*element) {
 			if strings.HasPrefix(e.attr["class"], "slab") {
@@ -171,7 +172,7 @@ func TestIcicleIsAlwaysThere(t *testing.T) {
 // BenchmarkSharesPage is the page of a thousand shares: asked for, written.
 func BenchmarkSharesPage(b *testing.B) {
 	s := newStage(b)
-	s.world.standing = []dispatcher.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) { c.Target, c.Held, c.Ready = float64(c.ID), 3, 40 }, 100, 9)}
+	s.world.standing = []explain.PoolStanding{treeOf(func(c *dispatcher.ShareStanding) { c.Target, c.Held, c.Ready = float64(c.ID), 3, 40 }, 100, 9)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if w := s.call(http.MethodGet, "/", nil, "text/html"); w.Code != http.StatusOK || w.Body.Len() > 600_000 {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/explain"
+	"github.com/divvyhq/divvy/dispatcher/holdings"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
@@ -27,7 +29,7 @@ func filled(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
 	black := queueNamed(2, "B/1 <x>", 10, 3)
-	black.BlackHole = &dispatcher.BlackHoleStanding{Since: at, Ends: 30, Fails: 29, Good: 1}
+	black.BlackHole = &explain.BlackHoleStanding{Since: at, Ends: 30, Fails: 29, Good: 1}
 	black.State, black.Pool = shares.Drain, "gpu"
 	s.world.queues = []dispatcher.QueueStanding{queueNamed(1, "CERN", 8, 6), black, {Queue: shares.Queue{ID: 3, Name: "open", Pool: "default", State: shares.Offline}}}
 	s.world.lately = []dispatcher.QueueLately{{Queue: "CERN", Held: []dispatcher.QueueHeld{{Share: "Prod/MC", Cores: 4, Jobs: 2}, {Share: "User", Cores: 1, Jobs: 1}},
@@ -35,8 +37,8 @@ func filled(t *testing.T) *stage {
 	second := -0.5
 	s.world.decided = []dispatcher.Decided{
 		{N: 9, At: at, Job: 77, Attempt: 1, Task: 5, Queue: "CERN", Pilot: "p1", Share: "Prod/MC", Deficit: 1.25, RunnerUp: "User", Second: &second, Candidates: 2,
-			Unfit: 1, Skipped: []dispatcher.Skipped{{Share: "Test", Reason: "unfit"}}, Rule: dispatcher.Rule{Weight: 1}},
-		{N: 8, At: at, Job: 76, Attempt: 1, Task: 5, Queue: "CERN", Pilot: "p1", Share: "User", Candidates: 1, Rule: dispatcher.Rule{Weight: 1}},
+			Unfit: 1, Skipped: []dispatcher.Skipped{{Share: "Test", Reason: "unfit"}}, Rule: replay.Rule{Weight: 1}},
+		{N: 8, At: at, Job: 76, Attempt: 1, Task: 5, Queue: "CERN", Pilot: "p1", Share: "User", Candidates: 1, Rule: replay.Rule{Weight: 1}},
 	}
 	eta := at.Add(2 * time.Hour)
 	ended := at.Add(-time.Minute)
@@ -58,17 +60,17 @@ func filled(t *testing.T) *stage {
 	s.world.log = "line 1\n<b>line 2</b>\n"
 	atTarget := 90.0
 	s.world.explain = dispatcher.Explanation{Job: 77, Task: 5, Share: "Prod/MC", State: "ready", At: at, Version: 4, Summary: "It waits for its turn: User is further below its target.",
-		Gate: explain.GateShare, Position: &dispatcher.Position{Before: 4321, Ready: 9876}, ETA: &dispatcher.ETA{Known: true, Seconds: 75.2, How: "4322 jobs at 57.5 a second"},
-		Pools: []dispatcher.PathStanding{{Pool: "default", Capacity: 100, Round: 99.5, Held: 98, AtTarget: &atTarget, Levels: []dispatcher.LevelStanding{
+		Gate: explain.GateShare, Position: &explain.Position{Before: 4321, Ready: 9876}, ETA: &explain.ETA{Known: true, Seconds: 75.2, How: "4322 jobs at 57.5 a second"},
+		Pools: []explain.PathStanding{{Pool: "default", Capacity: 100, Round: 99.5, Held: 98, AtTarget: &atTarget, Levels: []explain.LevelStanding{
 			{Share: "Prod", Weight: 70, Product: 0.7, Target: 66.67, Held: 70.25, Deficit: -3.58, Ready: 9876, Rank: 2, Of: 3}}}},
 		Queues: []dispatcher.QueueGate{{Queue: "CERN", Gate: explain.GateShare, Reason: "User has deficit 4.5, Prod -3.58", Pilots: 7}}}
 	s.world.resources = []dispatcher.ResourceStanding{{Name: "table:orders", Capacity: 10, FileCapacity: 12, Held: 7, Wanted: 40, Free: 3, Kept: 1, SplitBy: "user", Holders: 2, Waiting: 1,
-		External: &dispatcher.ResourceExternal{Total: 12, Used: 8, At: at}, IDs: []dispatcher.ResourceID{
+		External: &holdings.ResourceExternal{Total: 12, Used: 8, At: at}, IDs: []dispatcher.ResourceID{
 			{Allowance: resource.Allowance{ID: "ann", Weight: 1, Held: 2, Wanted: 9, Allowance: 5, Waited: 3}},
 			{Allowance: resource.Allowance{ID: "bob", Weight: 1, Held: 5, Wanted: 31, Allowance: 5}, Why: resource.OverItsPart, KeptFor: []string{"ann"}}}}}
 	s.world.claims = []dispatcher.ClaimStanding{{ID: 31, Task: 5, Key: "0/gpu", State: "bound", Template: dispatcher.ClaimTakes{Name: "gpu", Node: true, Devices: map[string]int{"a100": 2},
 		Resources: map[string]int64{"lic": 1}}, Queue: "CERN", Node: "n1", BoundAt: &at, Sharers: 1, CreatedAt: at, Waiting: 1,
-		Holders: []dispatcher.ClaimHolder{{Job: 77, Task: 5, Name: "0/a", State: "running", Pilot: "p1", Since: at}}, Waiters: []dispatcher.ClaimWaiter{{Job: 78, Task: 5, Name: "0/b", State: "ready", Since: at}}}}
+		Holders: []explain.ClaimHolder{{Job: 77, Task: 5, Name: "0/a", State: "running", Pilot: "p1", Since: at}}, Waiters: []explain.ClaimWaiter{{Job: 78, Task: 5, Name: "0/b", State: "ready", Since: at}}}}
 	return s
 }
 

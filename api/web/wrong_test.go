@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/explain"
 )
 
 // No view shows anything for a link with a parameter that it does not know, or a format that there is not.
 func TestEveryViewRefusesWhatItDoesNotKnow(t *testing.T) {
 	s := filled(t)
-	s.world.standing = []dispatcher.PoolStanding{treeOf(nil, 2, 3)}
+	s.world.standing = []explain.PoolStanding{treeOf(nil, 2, 3)}
 	for _, v := range s.page.rooms.views() {
 		path := strings.NewReplacer("/shares/*", "/shares/S0", "/series/*", "/series/S0", "/resources/*", "/resources/lic", "{queue}", "CERN", "{task}", "5", "{job}", "77",
 			"{claim}", "31", "{version}", "2").Replace(v.Path)
@@ -26,7 +26,7 @@ func TestEveryViewRefusesWhatItDoesNotKnow(t *testing.T) {
 // A name that nothing has is refused, with one that is near, and not taken for one that selects nothing.
 func TestUnknownNames(t *testing.T) {
 	s := filled(t)
-	s.world.standing = []dispatcher.PoolStanding{treeOf(nil, 2, 3)}
+	s.world.standing = []explain.PoolStanding{treeOf(nil, 2, 3)}
 	decided, claims, tasks := s.world.decided, s.world.claims, s.tasks.listed
 	s.world.decided, s.world.claims = nil, nil
 	s.tasks.listed.Tasks, s.tasks.listed.Next = nil, ""
@@ -71,7 +71,7 @@ func TestUnknownNames(t *testing.T) {
 // The list of versions asks for nothing but versions: the standing of a thousand shares takes a solve.
 func TestVersionsAskNoStanding(t *testing.T) {
 	s := newStage(t)
-	s.world.standing = []dispatcher.PoolStanding{treeOf(nil, 2)}
+	s.world.standing = []explain.PoolStanding{treeOf(nil, 2)}
 	if text := s.get("/versions").words(); !strings.Contains(text, "Version 7 is in force") || s.world.outlooks != 0 {
 		t.Errorf("%d standings: %s", s.world.outlooks, text)
 	}
