@@ -51,10 +51,7 @@ func Up(ctx context.Context, db *pgxpool.Pool) ([]Step, error) {
 		done, err = up(ctx, p)
 		return err
 	})
-	if err != nil {
-		return done, fmt.Errorf("migrate up: %w", err)
-	}
-	return done, nil
+	return done, pg.Named("migrate up", err)
 }
 
 // Down takes back the newest applied migration, with all data in what it made. ok is false when none is left.

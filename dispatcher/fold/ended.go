@@ -25,10 +25,7 @@ func Ended(ctx context.Context, db pg.DB, fences []Fence) (map[Fence]End, error)
 		f := Fence{Job: r.int64(), Attempt: r.int32(), Nonce: r.int64()}
 		found[f] = End{entry.Outcome(r.char()), State(r.char()).next()}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("ended attempts: %w", err)
-	}
-	return found, nil
+	return found, pg.Named("ended attempts", err)
 }
 
 // next is what became of a job that was in this state after its attempt.

@@ -210,10 +210,8 @@ func (f *Folder) makeDays(ctx context.Context, batches []entry.Batch) error {
 // would have a row a node to update for every second or third attempt: this, once a minute or an hour, has fewer. Safe on several
 // daemons at once; it keeps no step waiting.
 func (f *Folder) RollNodes(ctx context.Context) error {
-	if _, err := f.db.Exec(ctx, query["roll_nodes"]); err != nil {
-		return fmt.Errorf("roll up nodes: %w", err)
-	}
-	return nil
+	_, err := f.db.Exec(ctx, query["roll_nodes"])
+	return pg.Named("roll up nodes", err)
 }
 
 // stepsKept is for how long rows of table steps are kept: a busy hour of it has 100 MB.

@@ -29,10 +29,8 @@ func Say(ctx context.Context, tx pgx.Tx, rows ...[]entry.Entry) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, query["say"], pgx.StrictNamedArgs{"rows": texts}); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, query["say"], pgx.StrictNamedArgs{"rows": texts})
+	return pg.Named("outbox", err)
 }
 
 // Outbox is what the leader reads of the outbox; appends take the rows out, or mark those that the machine refuses (package ledger).

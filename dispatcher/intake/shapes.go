@@ -113,8 +113,6 @@ func AddPayload(ctx context.Context, tx pgx.Tx, payloads ...job.Payload) error {
 			return err
 		}
 	}
-	if _, err := tx.Exec(ctx, query["add_payload"], pgx.StrictNamedArgs{"payloads": payloads}); err != nil {
-		return fmt.Errorf("payload: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, query["add_payload"], pgx.StrictNamedArgs{"payloads": payloads})
+	return pg.Named("payload", err)
 }

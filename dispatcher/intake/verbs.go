@@ -46,10 +46,7 @@ func Kill(ctx context.Context, tx pgx.Tx, k Killing, tasks ...int64) error {
 	if err != nil {
 		return fmt.Errorf("kill: %w", err)
 	}
-	if err := k.spans(ctx, tx, spans, dropped); err != nil {
-		return fmt.Errorf("kill: %w", err)
-	}
-	return nil
+	return pg.Named("kill", k.spans(ctx, tx, spans, dropped))
 }
 
 // spans kills jobs, which then do not wait for a split either. What comes after is a row of its own: it may be refused alone.

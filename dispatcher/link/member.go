@@ -88,10 +88,7 @@ func (m *Member) SecretOf(ctx context.Context, id int64) (secret string, err err
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("secret of a daemon: %w", err)
-	}
-	return secret, nil
+	return secret, pg.Named("secret of a daemon", err)
 }
 
 // Heartbeat says that this daemon lives, and closes those that did not for Silent. It returns how many these were.
@@ -111,8 +108,5 @@ func (m *Member) Heartbeat(ctx context.Context) (n int, err error) {
 // Leave says that this daemon is no more.
 func (m *Member) Leave(ctx context.Context) error {
 	_, err := m.DB.Exec(ctx, query["leave"], pg.Args{"id": m.id})
-	if err != nil {
-		return fmt.Errorf("leave: %w", err)
-	}
-	return nil
+	return pg.Named("leave", err)
 }

@@ -3,7 +3,6 @@ package meter
 import (
 	"context"
 	"embed"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -116,10 +115,7 @@ type Lock struct {
 // Locks looks at the advisory locks of the database. They are the same for all daemons: one looks.
 func Locks(ctx context.Context, db *pgxpool.Pool) ([]Lock, error) {
 	locks, err := pg.Collect[Lock](ctx, db, query["lock_waits"])
-	if err != nil {
-		return nil, fmt.Errorf("locks: %w", err)
-	}
-	return locks, nil
+	return locks, pg.Named("locks", err)
 }
 
 // byName sums the locks of other programs. divvy's own locks always have a line.

@@ -42,10 +42,7 @@ func (s *Store) Keep(ctx context.Context, c *Checkpoint) (n int, err error) {
 		return 0, err
 	}
 	tag, err := s.db.Exec(ctx, query["keep_checkpoint"], pg.Args{"seq": c.Machine.Seq, "at": c.At, "every_s": Every.Seconds(), "packed": packed})
-	if err != nil {
-		return 0, fmt.Errorf("keep a checkpoint: %w", err)
-	}
-	return len(packed) * int(tag.RowsAffected()), nil
+	return len(packed) * int(tag.RowsAffected()), pg.Named("keep a checkpoint", err)
 }
 
 // Before returns the newest checkpoint that is not after a moment; without one the oldest of all, and nil when there is none.
@@ -83,8 +80,5 @@ func (s *Store) Retain(ctx context.Context, since time.Time) (seq int64, at time
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, at, nil
 	}
-	if err != nil {
-		return 0, at, fmt.Errorf("retain checkpoints: %w", err)
-	}
-	return seq, at.UTC(), nil
+	return seq, at.UTC(), pg.Named("retain checkpoints", err)
 }

@@ -3,7 +3,6 @@ package rules
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -62,10 +61,7 @@ func (r *Rules) WatchQueues(ctx context.Context) (n int, err error) {
 			return err
 		})
 	}
-	if err != nil {
-		return 0, fmt.Errorf("watch queues: %w", err)
-	}
-	return n, nil
+	return n, pg.Named("watch queues", err)
 }
 
 // watching is one look at the queues.

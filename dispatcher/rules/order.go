@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -149,8 +148,5 @@ const EndsWithin = 5 * time.Minute
 // EndRates returns how fast attempts ended lately, by queue and share, as far as they are folded.
 func EndRates(ctx context.Context, db pg.Querier) ([]explain.EndRate, error) {
 	rates, err := pg.Collect[explain.EndRate](ctx, db, query["ends"], args{"within_s": EndsWithin.Seconds()})
-	if err != nil {
-		return nil, fmt.Errorf("rates of ends: %w", err)
-	}
-	return rates, nil
+	return rates, pg.Named("rates of ends", err)
 }

@@ -39,10 +39,7 @@ func (s *Sampler) Sample(ctx context.Context) (n int, err error) {
 		return 0, nil
 	}
 	tag, err := s.DB.Exec(ctx, query["sample"], rowsOf(st))
-	if err != nil {
-		return 0, fmt.Errorf("sample: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Named("sample", err)
 }
 
 // rowsOf are the arguments of sample.sql.

@@ -122,17 +122,11 @@ const keepRefused = 30 * day
 // oldRefusals deletes rows of the outbox that were refused.
 func (cfg Config) oldRefusals(ctx context.Context) (int, error) {
 	tag, err := cfg.DB.Exec(ctx, query["drop_refused"], pg.Args{"keep_s": keepRefused.Seconds(), "most": mostRows})
-	if err != nil {
-		return 0, fmt.Errorf("old refusals: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Named("old refusals", err)
 }
 
 // oldDaemons deletes daemons that are closed.
 func (cfg Config) oldDaemons(ctx context.Context) (int, error) {
 	tag, err := cfg.DB.Exec(ctx, query["drop_daemons"])
-	if err != nil {
-		return 0, fmt.Errorf("old daemons: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Named("old daemons", err)
 }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/divvyhq/divvy/internal/pg"
 )
@@ -20,8 +19,5 @@ type Work struct {
 // Work sums the counts of tasks that are not over, which are at most a second old.
 func (rd *Reader) Work(ctx context.Context) ([]Work, error) {
 	all, err := pg.Collect[Work](ctx, rd.pool, query["work"])
-	if err != nil {
-		return nil, fmt.Errorf("work: %w", err)
-	}
-	return all, nil
+	return all, pg.Named("work", err)
 }

@@ -2,10 +2,11 @@ package access
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/divvyhq/divvy/internal/pg"
 )
 
 // Change is something that was done, for the audit. Texts longer than the table takes are cut.
@@ -29,10 +30,7 @@ func Record(ctx context.Context, tx pgx.Tx, changes ...Change) error {
 	}
 	_, err := tx.Exec(ctx, query["record"], pgx.StrictNamedArgs{"who": c.Name, "role": string(c.Role), "subject": c.Subject.String(), "token": c.ID,
 		"what": what, "object": object, "before": before, "after": after})
-	if err != nil {
-		return fmt.Errorf("access: record: %w", err)
-	}
-	return nil
+	return pg.Named("access: record", err)
 }
 
 // Audited is a change as the audit has it.
@@ -112,8 +110,5 @@ func (s *Store) PurgeAudit(ctx context.Context, keep time.Duration) (n int, err 
 		return 0, nil
 	}
 	tag, err := s.db.Exec(ctx, query["purge_audit"], pgx.StrictNamedArgs{"keep_s": keep.Seconds(), "limit": purgeBatch})
-	if err != nil {
-		return 0, fmt.Errorf("access: purge: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Named("access: purge", err)
 }

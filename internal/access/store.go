@@ -129,10 +129,8 @@ func (s *Store) List(ctx context.Context, all bool) ([]Token, error) {
 
 // tell has the daemons look at once.
 func tell(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{}); err != nil {
-		return fmt.Errorf("access: notify: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, query["notify"], pgx.StrictNamedArgs{})
+	return pg.Named("access: notify", err)
 }
 
 // querier is a pool or a transaction.
@@ -142,10 +140,7 @@ type querier interface {
 
 func many[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) ([]T, error) {
 	all, err := pg.Collect[T](ctx, db, query[name], args)
-	if err != nil {
-		return nil, fmt.Errorf("access: %w", err)
-	}
-	return all, nil
+	return all, pg.Named("access", err)
 }
 
 func one(ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) (Token, error) {

@@ -28,10 +28,7 @@ func (s *Store) Acquire(ctx context.Context, harvester string, n int) ([]Command
 // Acknowledge notes that commands were done; it says how many of the ids there are.
 func (s *Store) Acknowledge(ctx context.Context, ids []int64) (n int, err error) {
 	tag, err := s.db.Exec(ctx, query["acknowledge"], pgx.StrictNamedArgs{"ids": ids})
-	if err != nil {
-		return 0, fmt.Errorf("acknowledge: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Named("acknowledge", err)
 }
 
 // Sweep tells every Harvester that has workers at a queue to end some of them. It says how many were told.
@@ -41,10 +38,7 @@ func (s *Store) Sweep(ctx context.Context, w Sweep) (n int, err error) {
 		return 0, fmt.Errorf("sweep: %w", err)
 	}
 	tag, err := s.db.Exec(ctx, query["sweep"], pgx.StrictNamedArgs{"queue": w.Queues[0], "params": params})
-	if err != nil {
-		return 0, fmt.Errorf("sweep: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Named("sweep", err)
 }
 
 // Sweep selects workers, in the words of Harvester's command.

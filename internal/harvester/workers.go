@@ -2,7 +2,6 @@ package harvester
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -69,19 +68,13 @@ type Said struct {
 // PilotStatus notes what a worker's pilot said. known is false when its Harvester has not told of such a worker.
 func (s *Store) PilotStatus(ctx context.Context, p Said) (known bool, err error) {
 	tag, err := s.db.Exec(ctx, query["pilot_status"], pgx.StrictNamedArgs{"harvester": p.Harvester, "worker": p.Worker, "status": p.Status, "node": p.Node})
-	if err != nil {
-		return false, fmt.Errorf("pilot_status: %w", err)
-	}
-	return tag.RowsAffected() > 0, nil
+	return tag.RowsAffected() > 0, pg.Named("pilot_status", err)
 }
 
 // LastID is the highest id of a Harvester's workers; 0 when it has none.
 func (s *Store) LastID(ctx context.Context, harvester string) (id int64, err error) {
 	err = s.db.QueryRow(ctx, query["last_id"], pgx.StrictNamedArgs{"harvester": harvester}).Scan(&id)
-	if err != nil {
-		return 0, fmt.Errorf("last_id: %w", err)
-	}
-	return id, nil
+	return id, pg.Named("last_id", err)
 }
 
 // Number is how many workers that are alike there are.

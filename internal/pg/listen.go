@@ -17,10 +17,8 @@ const listenCheck = 30 * time.Second
 func Notify(ctx context.Context, db interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }, channel, payload string) error {
-	if _, err := db.Exec(ctx, "SELECT pg_notify($1, $2)", channel, payload); err != nil {
-		return fmt.Errorf("notify: %w", err)
-	}
-	return nil
+	_, err := db.Exec(ctx, "SELECT pg_notify($1, $2)", channel, payload)
+	return Named("notify", err)
 }
 
 // Listen calls fn with the payload of each notification on channel, and with "" once it listens, since what was

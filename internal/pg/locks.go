@@ -2,7 +2,6 @@ package pg
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -48,24 +47,17 @@ func LockNames() []string { return slices.Sorted(maps.Values(lockNames)) }
 func TryLock(ctx context.Context, tx pgx.Tx, class, id int32) (bool, error) {
 	var ok bool
 	err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::int, $2::int)", class, id).Scan(&ok)
-	if err != nil {
-		return false, fmt.Errorf("advisory lock: %w", err)
-	}
-	return ok, nil
+	return ok, Named("advisory lock", err)
 }
 
 // Lock takes the advisory lock (class, id) until the end of the transaction, and waits for it.
 func Lock(ctx context.Context, tx pgx.Tx, class, id int32) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::int, $2::int)", class, id); err != nil {
-		return fmt.Errorf("advisory lock: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::int, $2::int)", class, id)
+	return Named("advisory lock", err)
 }
 
 // LockShared is Lock for those who may hold it together, against one who takes it with Lock.
 func LockShared(ctx context.Context, tx pgx.Tx, class, id int32) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock_shared($1::int, $2::int)", class, id); err != nil {
-		return fmt.Errorf("shared advisory lock: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock_shared($1::int, $2::int)", class, id)
+	return Named("shared advisory lock", err)
 }

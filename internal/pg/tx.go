@@ -48,10 +48,7 @@ func runTx(ctx context.Context, db Beginner, fn func(pgx.Tx) error) error {
 	if err := fn(tx); err != nil {
 		return err
 	}
-	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
+	return Named("commit", tx.Commit(ctx))
 }
 
 // pause waits before try+1: half of 5 ms · 2^try, and up to as much again at random.

@@ -102,10 +102,7 @@ func (s *Store) Find(ctx context.Context, owner string, size, checksum int64) (n
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", ErrNone
 	}
-	if err != nil {
-		return "", fmt.Errorf("find: %w", err)
-	}
-	return name, nil
+	return name, pg.Named("find", err)
 }
 
 // Open finds a file to read; ErrNone where there is none. It counts as used.
@@ -156,8 +153,5 @@ const mostPurged = 100
 // Purge deletes files that were not used for Unused and returns how many.
 func (s *Store) Purge(ctx context.Context) (n int, err error) {
 	tag, err := s.db.Exec(ctx, query["purge"], pgx.StrictNamedArgs{"unused": Unused, "n": mostPurged})
-	if err != nil {
-		return 0, fmt.Errorf("purge sandboxes: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), pg.Named("purge sandboxes", err)
 }

@@ -304,10 +304,7 @@ func exec(ctx context.Context, tx pgx.Tx, name string, args pgx.StrictNamedArgs)
 
 func many[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) ([]T, error) {
 	all, err := pg.Collect[T](ctx, db, q[name], args)
-	if err != nil {
-		return nil, fmt.Errorf("site: %w", err)
-	}
-	return all, nil
+	return all, pg.Named("site", err)
 }
 
 func one[T any](ctx context.Context, db querier, name string, args pgx.StrictNamedArgs) (T, error) {

@@ -79,10 +79,7 @@ func Export(ctx context.Context, db *pgxpool.Pool, w io.Writer) (done Exported, 
 	if err == nil {
 		err = out.Flush()
 	}
-	if err != nil {
-		return done, fmt.Errorf("export: %w", err)
-	}
-	return done, nil
+	return done, pg.Named("export", err)
 }
 
 // export writes the records of a kind, and returns how many they are.

@@ -74,10 +74,7 @@ func openReader(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	cfg.RuntimeParams["default_transaction_read_only"] = "on"
 	cfg.RuntimeParams["role"] = "divvy_reader"
 	conn, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("report connection: %w", err)
-	}
-	return conn, nil
+	return conn, pg.Named("report connection", err)
 }
 
 // window are the arguments that all statements share.
