@@ -17,14 +17,6 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// onlyUser returns the user to whose tasks the caller is restricted; "": no restriction.
-func onlyUser(ctx context.Context) string {
-	if c := access.CallerIn(ctx); c != nil {
-		return c.OnlyUser()
-	}
-	return ""
-}
-
 // ownTasks restricts submitters to the tasks of their user, for the API and for the page.
 type ownTasks struct{ everybodys }
 
@@ -45,7 +37,7 @@ type ownSteering struct {
 
 // may refuses the task of another user.
 func (o ownTasks) may(ctx context.Context, id int64) error {
-	if onlyUser(ctx) == "" {
+	if access.OnlyUser(ctx) == "" {
 		return nil
 	}
 	_, err := o.Task(ctx, id)
@@ -55,7 +47,7 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 // Task returns a task that the caller may see.
 func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	t, err := o.everybodys.Task(ctx, id)
-	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
+	if user := access.OnlyUser(ctx); err == nil && user != "" && t.User != user {
 		return view.Task{}, fmt.Errorf("%w: task %d is not one of %s", problem.ErrNotYours, id, access.CallerIn(ctx))
 	}
 	return t, err
@@ -63,7 +55,7 @@ func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 
 // Tasks lists the tasks that the caller may see.
 func (o ownTasks) Tasks(ctx context.Context, f view.Filter) ([]view.Task, int64, error) {
-	if user := onlyUser(ctx); user != "" {
+	if user := access.OnlyUser(ctx); user != "" {
 		f.User = user
 	}
 	return o.everybodys.Tasks(ctx, f)
@@ -71,7 +63,7 @@ func (o ownTasks) Tasks(ctx context.Context, f view.Filter) ([]view.Task, int64,
 
 // List lists the tasks that the caller may see.
 func (o ownTasks) List(ctx context.Context, l view.Listing) (view.Listed, error) {
-	if user := onlyUser(ctx); user != "" {
+	if user := access.OnlyUser(ctx); user != "" {
 		l.User = user
 	}
 	return o.everybodys.List(ctx, l)
@@ -107,7 +99,7 @@ func (o ownSubmissions) Clone(ctx context.Context, r generator.CloneRequest) (vi
 // mine turns a request into one of the caller's user. The task may not need tasks of others, since it would see their
 // names and outputs.
 func (o ownSubmissions) mine(ctx context.Context, s *spec.Spec) error {
-	user := onlyUser(ctx)
+	user := access.OnlyUser(ctx)
 	if user == "" {
 		return nil
 	}
@@ -122,12 +114,12 @@ func (o ownSubmissions) mine(ctx context.Context, s *spec.Spec) error {
 
 // Act applies a verb to tasks of the caller's user only; for the caller, tasks of others do not exist.
 func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator.Acted, error) {
-	c := access.CallerIn(ctx)
-	if c == nil || c.OnlyUser() == "" {
+	user := access.OnlyUser(ctx)
+	if user == "" {
 		return o.Steering.Act(ctx, r)
 	}
 	if r.Verb == generator.VerbReassign {
-		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", problem.ErrNotYours, c)
+		return generator.Acted{}, fmt.Errorf("%w: reassign needs a token with the role operator or admin; this is %s", problem.ErrNotYours, access.CallerIn(ctx))
 	}
 	for _, id := range r.Selection.Tasks {
 		if err := o.tasks.may(ctx, id); err != nil && !errors.Is(err, view.ErrNoTask) { // the answer reports it for the task
@@ -135,7 +127,7 @@ func (o ownSteering) Act(ctx context.Context, r generator.ActRequest) (generator
 		}
 	}
 	if len(r.Selection.Tasks) == 0 {
-		r.User = c.User
+		r.User = user
 	}
 	return o.Steering.Act(ctx, r)
 }
@@ -177,19 +169,10 @@ type ownJobs struct {
 	tasks Tasks // an ownTasks
 }
 
-// may refuses the job of another user's task.
-func (o ownJobs) may(ctx context.Context, id int64) error {
-	if onlyUser(ctx) == "" {
-		return nil
-	}
-	_, err := o.Job(ctx, id)
-	return err
-}
-
 // Job returns a job that the caller may see.
 func (o ownJobs) Job(ctx context.Context, id int64) (dispatcher.JobRow, error) {
 	j, err := o.Dispatcher.Job(ctx, id)
-	if err == nil && onlyUser(ctx) != "" {
+	if err == nil && access.OnlyUser(ctx) != "" {
 		if _, err = o.tasks.Task(ctx, j.Task); err != nil {
 			return dispatcher.JobRow{}, err
 		}
@@ -206,7 +189,7 @@ func (o ownJobs) Jobs(ctx context.Context, f dispatcher.JobFilter) ([]dispatcher
 }
 
 func (o ownJobs) mayTask(ctx context.Context, task int64) error {
-	if onlyUser(ctx) == "" {
+	if access.OnlyUser(ctx) == "" {
 		return nil
 	}
 	if task == 0 {
@@ -226,7 +209,7 @@ func (o ownJobs) TaskJobs(ctx context.Context, f dispatcher.JobFilter) ([]dispat
 
 // LeasedJobs lists the leased jobs that the caller may see.
 func (o ownJobs) LeasedJobs(ctx context.Context, f dispatcher.JobFilter) ([]dispatcher.JobRow, int64, error) {
-	if user := onlyUser(ctx); user != "" {
+	if user := access.OnlyUser(ctx); user != "" {
 		f.User = user
 	}
 	return o.Dispatcher.LeasedJobs(ctx, f)
@@ -234,7 +217,7 @@ func (o ownJobs) LeasedJobs(ctx context.Context, f dispatcher.JobFilter) ([]disp
 
 // JobLog returns the end of an attempt's output, if the caller may see the job.
 func (o ownJobs) JobLog(ctx context.Context, id int64, attempt int) (string, error) {
-	if err := o.may(ctx, id); err != nil {
+	if err := mayJob(ctx, o, id); err != nil {
 		return "", err
 	}
 	return o.Dispatcher.JobLog(ctx, id, attempt)
@@ -242,7 +225,7 @@ func (o ownJobs) JobLog(ctx context.Context, id int64, attempt int) (string, err
 
 // KillJob cancels a job that the caller may steer.
 func (o ownJobs) KillJob(ctx context.Context, id int64) (state string, err error) {
-	if err := o.may(ctx, id); err != nil {
+	if err := mayJob(ctx, o, id); err != nil {
 		return "", err
 	}
 	return o.Dispatcher.KillJob(ctx, id)
@@ -250,7 +233,7 @@ func (o ownJobs) KillJob(ctx context.Context, id int64) (state string, err error
 
 // mayJob refuses the job of another user's task, before the leader is asked about it.
 func mayJob(ctx context.Context, d Dispatcher, id int64) error {
-	if onlyUser(ctx) == "" {
+	if access.OnlyUser(ctx) == "" {
 		return nil
 	}
 	_, err := d.Job(ctx, id)

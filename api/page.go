@@ -75,7 +75,7 @@ func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedF
 
 // TaskQueues returns where the jobs of a task may run.
 func (d pageDispatcher) TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error) {
-	if onlyUser(ctx) != "" {
+	if access.OnlyUser(ctx) != "" {
 		if _, err := d.s.Tasks.Task(ctx, task); err != nil {
 			return nil, err
 		}

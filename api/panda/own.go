@@ -12,11 +12,9 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
+	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/harvester"
 )
-
-// onlyUser returns the user to whose tasks the caller is restricted; "": no restriction.
-func onlyUser(ctx context.Context) string { return wire.CallerOf(ctx).OnlyUser() }
 
 // notOf refuses a task or job of another user.
 func notOf(ctx context.Context, what string, id int64) error {
@@ -25,7 +23,7 @@ func notOf(ctx context.Context, what string, id int64) error {
 
 // forOperators refuses changes for all users to callers that are restricted to one user.
 func forOperators(ctx context.Context, call string) error {
-	if onlyUser(ctx) == "" {
+	if access.OnlyUser(ctx) == "" {
 		return nil
 	}
 	return wire.Forbid(fmt.Errorf("%s needs the role operator or admin; this is %s", call, wire.CallerOf(ctx)))
@@ -38,7 +36,7 @@ type ownTasks struct{ Known }
 // Task returns a task that the caller may see.
 func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 	t, err := o.Known.Task(ctx, id)
-	if user := onlyUser(ctx); err == nil && user != "" && t.User != user {
+	if user := access.OnlyUser(ctx); err == nil && user != "" && t.User != user {
 		return view.Task{}, notOf(ctx, "task", id)
 	}
 	return t, err
@@ -46,7 +44,7 @@ func (o ownTasks) Task(ctx context.Context, id int64) (view.Task, error) {
 
 // may refuses the task of another user. A task that does not exist is left to the caller.
 func (o ownTasks) may(ctx context.Context, id int64) error {
-	if onlyUser(ctx) == "" {
+	if access.OnlyUser(ctx) == "" {
 		return nil
 	}
 	if _, err := o.Task(ctx, id); !errors.Is(err, view.ErrNoTask) {
@@ -58,7 +56,7 @@ func (o ownTasks) may(ctx context.Context, id int64) error {
 // TasksByID finds tasks that the caller may see.
 func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]view.Task, error) {
 	tasks, err := o.Known.TasksByID(ctx, ids)
-	if user := onlyUser(ctx); user != "" {
+	if user := access.OnlyUser(ctx); user != "" {
 		tasks = slices.DeleteFunc(tasks, func(t view.Task) bool { return t.User != user })
 	}
 	return tasks, err
@@ -66,7 +64,7 @@ func (o ownTasks) TasksByID(ctx context.Context, ids []int64) ([]view.Task, erro
 
 // Recent lists tasks that the caller may see.
 func (o ownTasks) Recent(ctx context.Context, r view.Recent) ([]view.Task, error) {
-	if user := onlyUser(ctx); user != "" {
+	if user := access.OnlyUser(ctx); user != "" {
 		r.User = user
 	}
 	return o.Known.Recent(ctx, r)
@@ -111,7 +109,7 @@ type ownJobs struct {
 
 // mayTask refuses the task of another user. A task that does not exist has no jobs to show.
 func (o ownJobs) mayTask(ctx context.Context, id int64) error {
-	if onlyUser(ctx) == "" {
+	if access.OnlyUser(ctx) == "" {
 		return nil
 	}
 	return ownTasks{o.tasks}.may(ctx, id)
@@ -119,7 +117,7 @@ func (o ownJobs) mayTask(ctx context.Context, id int64) error {
 
 // mayJobs refuses all jobs if one of them belongs to another user's task.
 func (o ownJobs) mayJobs(ctx context.Context, rows []dispatcher.JobRow) error {
-	if onlyUser(ctx) == "" {
+	if access.OnlyUser(ctx) == "" {
 		return nil
 	}
 	var ids []int64
@@ -175,7 +173,7 @@ func (o ownJobs) Metadata(ctx context.Context, task, after int64, n int) ([]disp
 
 // KillJobs cancels jobs that the caller may steer: all, or none if one belongs to another user.
 func (o ownJobs) KillJobs(ctx context.Context, ids []int64) ([]int64, error) {
-	if onlyUser(ctx) != "" {
+	if access.OnlyUser(ctx) != "" {
 		if _, err := o.JobsByID(ctx, ids); err != nil {
 			return nil, err
 		}

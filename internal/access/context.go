@@ -14,3 +14,11 @@ func CallerIn(ctx context.Context) *Caller {
 	c, _ := ctx.Value(callerKey{}).(*Caller)
 	return c
 }
+
+// OnlyUser returns the user to whose tasks the caller of a context is restricted; "": no restriction.
+func OnlyUser(ctx context.Context) string {
+	if c := CallerIn(ctx); c != nil {
+		return c.OnlyUser()
+	}
+	return ""
+}
