@@ -7,6 +7,9 @@
 // length, trailers, upgrades, HTTP/1.0, answers in chunks, and a goroutine a request that watches for the end of the
 // client. A pilot sends the same few requests again and again, one packet each, and their answers are short.
 //
+// In turn with net/http, medians with 10,000 long polls: 97 µs of the daemon a claim, not 168 (of 5 pairs; with 1,000: 74, not 94), and
+// 50 to 150 MB less (divvy-bench --only S9 --ready 50000 --held 2000 --polls 10000 --round 2s --rounds 2; other side: no Server.Hot).
+//
 // # What is promised
 //
 //  1. A handler cannot tell the door from net/http by the request: method, URL, Host, headers, body, TLS and the context's
