@@ -26,7 +26,7 @@ type revokeInput struct {
 
 type auditInput struct {
 	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Entries at the most."`
-	After  string    `query:"after" doc:"The next of the page before."`
+	After  string    `query:"after" doc:"The field next of the previous page."`
 	Who    string    `query:"who" doc:"Only changes by the token with this name."`
 	What   string    `query:"what" doc:"Only this, such as task.kill; or all of a kind, such as task."`
 	Object string    `query:"object" doc:"Only changes of the thing with this id or name."`

@@ -136,7 +136,7 @@ func with(ctx context.Context, db *pgxpool.Pool, fn func(*goose.Provider) error)
 	return provided(ctx, db, fn, goose.WithSessionLocker(locker))
 }
 
-// provided runs fn with a provider that has no lock but by an option: whoever only looks must not wait for a migration, and
+// provided runs fn with a provider that has no lock but by an option: a reader must not wait for a migration, and
 // divvy doctor is asked what holds one up. A database of the old line is refused.
 func provided(ctx context.Context, db *pgxpool.Pool, fn func(*goose.Provider) error, more ...goose.ProviderOption) error {
 	if err := refuseOld(ctx, db); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/internal/pg"
 )
 
-// A migration that waits for a lock of a table has everybody wait who comes after it, daemons of the release before too.
+// A migration that waits for a lock of a table blocks all later users of the table, also daemons of the previous release.
 // So it waits no longer than lockTimeout, lets them through for lockPause, and tries again, for lockPatience in all. The first
 // is longer than PostgreSQL's deadlock_timeout, after which an autovacuum gives way.
 var (
@@ -39,7 +39,7 @@ func givingWay(ctx context.Context, db *pgxpool.Pool) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-// up applies what is pending until it is through, or somebody has held a lock for too long.
+// up applies pending migrations until all are applied, or a lock was held by others for too long.
 func up(ctx context.Context, p *goose.Provider) (done []Step, err error) {
 	for deadline := time.Now().Add(lockPatience); ; {
 		results, err := p.Up(ctx)

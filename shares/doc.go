@@ -23,7 +23,7 @@
 //     of all tiers together.
 //  3. lent: what idle owners leave, each up to its lend, goes to the demand that is left, each up to its
 //     borrow, by weight, in the order of the pool. Limits count through all levels, see limits: units that a
-//     branch neither uses nor may lend are idle on purpose, and part of nobody's target.
+//     branch neither uses nor may lend are idle on purpose, and part of no target.
 //
 // Children of weight 0 come last in each of these, in tier order, equally. Then the same for every child with
 // what it got; the root starts with min(R, D).
@@ -37,7 +37,7 @@
 // Admits, O(depth): max up the path, then lending and borrowing by quota, see loans; a refusal names node and rule. A
 // share with a half_life has its target shifted by what it missed or had too much, see memory. Victims names the jobs
 // that an active reclaim ends; the passive one waits for the ETA. Aging.Place is a job's place in the ready order of its
-// leaf, Tree.At the tree that windows make of it. What nobody uses costs nothing.
+// leaf, Tree.At the tree that windows make of it. Unused features cost nothing.
 //
 // # Promised, and tested on random trees
 //
@@ -55,7 +55,7 @@
 //     every R. What is granted is within a unit of the target in drawn trees of up to seven nodes where no max is below what is
 //     owned and no branch has idle units that some in it may borrow and others not; within two in large ones where only leaves
 //     limit what they lend and there is all that is owned. There is no bound beyond that (some units in 3 to 5 of 100 trees of 120
-//     leaves): units that a branch leaves are nobody's target, and admission gives them to whoever may have them.
+//     leaves): units that a branch leaves are in no target, and admission gives them to any share that may have them.
 //  7. Every share gets min(min, D) where, without limits of lending, R covers Σ of max(owned, min, the same of its
 //     children) over the shares at the top and no max is below it. Tree.Overcommits names where it is not so.
 package shares

@@ -21,10 +21,10 @@ func (d Daemon) Status(ctx context.Context) (wire.Status, error) {
 	return get[wire.Status](ctx, d.c, "/v1/status", nil)
 }
 
-// Live is nil when the daemon's process answers, whatever its database does. It is asked once.
+// Live returns nil if the daemon's process answers, whatever its database does. It is not retried.
 func (d Daemon) Live(ctx context.Context) error { return d.ask(ctx, "/healthz") }
 
-// Ready is nil when the daemon can serve. It is asked once.
+// Ready returns nil if the daemon can serve. It is not retried.
 func (d Daemon) Ready(ctx context.Context) error { return d.ask(ctx, "/readyz") }
 
 func (d Daemon) ask(ctx context.Context, path string) error {

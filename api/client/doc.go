@@ -4,7 +4,7 @@
 //	reply, err := c.Pull(ctx, wire.PullRequest{Queue: "CERN", Pilot: "p1", RequestID: "1", WaitS: 30})
 //	switch {
 //	case errors.Is(err, client.ErrNoJobs): // a 204; client.RetryAfter(err) says when to come back
-//	case client.IsUnavailable(err):        // nobody answers, or the daemon cannot serve now: keep trying
+//	case client.IsUnavailable(err):        // no answer, or the daemon cannot serve now: keep trying
 //	}
 //
 // A Client pulls, renews and finishes; other calls are in groups: c.Tasks(), Jobs(), Shares(), Queues(), Site(), Resources(),

@@ -49,7 +49,7 @@ func (e *Unreachable) Error() string {
 // Unwrap is the transport's error.
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// IsUnavailable is true when the same call may succeed later: nobody answered, or the daemon cannot serve now.
+// IsUnavailable reports whether the same call may succeed later: there was no answer, or the daemon cannot serve now.
 func IsUnavailable(err error) bool {
 	var away *Unreachable
 	if errors.As(err, &away) {

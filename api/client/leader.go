@@ -37,7 +37,7 @@ type leader struct {
 	life    context.Context    // of calls to url
 	leave   context.CancelFunc // ends them
 	silent  map[string]silence
-	meeting context.CancelFunc // not nil: one is asked whether it is there
+	meeting context.CancelFunc // not nil: a leader is being tried
 	ended   bool
 }
 

@@ -98,7 +98,7 @@ func (s Site) ApplyLater(ctx context.Context, file []byte, at time.Time, o Apply
 	return send[wire.Later](ctx, s.c, k)
 }
 
-// Later lists the files that wait for their time and those that failed of late, or all there ever were.
+// Later lists the files that wait for their time and those that failed recently, or all.
 func (s Site) Later(ctx context.Context, all bool) (wire.Page[wire.Later], error) {
 	return get[wire.Page[wire.Later]](ctx, s.c, laterPath, params("all", flag(all)))
 }
@@ -152,7 +152,7 @@ type Shares struct{ c *Client }
 // Shares are the calls about shares.
 func (c *Client) Shares() Shares { return Shares{c} }
 
-// Standing is the tree as it stands.
+// Standing returns the state of the share tree.
 func (s Shares) Standing(ctx context.Context) (wire.Standing, error) {
 	return get[wire.Standing](ctx, s.c, "/v1/shares", nil)
 }

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/go-json-experiment/json/v1"
 )
 
-// MaxBody is the length of a body, where nothing else is said.
+// MaxBody is the default bound of a body.
 const MaxBody = 8 << 20
 
 // Buffers are for answers on their way; Release gives one back.
@@ -21,7 +21,7 @@ var Buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // keep is the size above which a buffer is left to the collector.
 const keep = 256 << 10
 
-// Release gives a buffer back that nobody reads any more.
+// Release gives a buffer back that has no reader any more.
 func Release(b *bytes.Buffer) {
 	if b.Cap() <= keep {
 		b.Reset()

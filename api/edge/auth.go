@@ -13,18 +13,19 @@ import (
 	"github.com/divvyhq/divvy/internal/keys"
 )
 
-// caller returns who makes a request; nil: nobody who is let in, and the error says why, if there is a credential at all.
+// caller returns who makes a request, or nil for a caller that is not admitted. The error says why, if there is a
+// credential at all.
 func (e *Edge) caller(r *http.Request) (*access.Caller, error) {
 	return e.entrance.Caller(r.Context(), access.ShownBy(r))
 }
 
-// CallerOrNil is caller for the page, which has whom it does not know log in.
+// CallerOrNil is caller for the page, which lets unknown callers log in.
 func (e *Edge) CallerOrNil(r *http.Request) *access.Caller {
 	c, _ := e.caller(r)
 	return c
 }
 
-// Unknown answers somebody who is not let in.
+// Unknown answers a caller that is not admitted.
 func (e *Edge) Unknown(w http.ResponseWriter, why error) {
 	if unchecked := (keys.Unchecked{}); errors.As(why, &unchecked) {
 		e.Fail(w, problem.New(problem.Unchecked, why.Error()))

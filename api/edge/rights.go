@@ -101,7 +101,7 @@ func RightOf(method, pattern string) *Right {
 	return &Right{method, pattern, admins}
 }
 
-// Has says whether the role of a caller is one of those that may.
+// Has reports whether a caller has one of the roles of the right.
 func (r *Right) Has(c *access.Caller) bool { return slices.Contains(r.Roles, c.Role) }
 
 // Refuse says which roles would do.

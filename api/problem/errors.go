@@ -177,7 +177,7 @@ func problemIn(err error) *wire.Problem {
 	return New(Internal, "") // what went wrong is the log's business
 }
 
-// detailed takes the errors that know the place of what is wrong.
+// detailed handles the errors that know the position of the fault.
 func detailed(err error) *wire.Problem {
 	var field *job.FieldError
 	var task spec.Faults

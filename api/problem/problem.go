@@ -8,7 +8,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 )
 
-// Most is how many errors one answer tells: after so many nobody reads on.
+// Most bounds the errors in one answer; people do not read more.
 const Most = 100
 
 // Bounds of the texts of an error, in bytes. A key of a mapping may be megabytes long.
@@ -46,7 +46,7 @@ func FoundIn(d wire.Detail) string {
 	return d.String()
 }
 
-// Faults gathers what is wrong with one request.
+// Faults collects the faults of one request.
 type Faults []wire.Detail
 
 // Add notes a fault at a place such as body.cores.

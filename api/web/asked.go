@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// asked is what a view is asked for by the parameters of its link, with all that is wrong with them.
+// asked holds the parameters of a view's link, with all their faults.
 type asked struct {
 	path  string // without parameters
 	query url.Values

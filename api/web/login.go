@@ -54,7 +54,7 @@ func (p *Page) guard(method, pattern string, next http.Handler) http.Handler {
 	}))
 }
 
-// caller is who asks, by a session or by a token; nil: nobody who is let in.
+// caller returns who makes a request, by a session or a token; nil: a caller that is not admitted.
 func (p *Page) caller(r *http.Request) *access.Caller {
 	if c := p.session(r); c != nil {
 		return c
@@ -100,7 +100,7 @@ func (p *Page) session(r *http.Request) *access.Caller {
 	})
 }
 
-// seal is the MAC of a session's begin by the hash of a token, which the daemon has and nobody else.
+// seal is the MAC of a session's begin by the hash of a token, which only the daemon has.
 func seal(token access.Hash, begin []byte) []byte {
 	m := hmac.New(sha256.New, token[:])
 	m.Write([]byte("divvy session"))

@@ -70,7 +70,7 @@ func (p *Page) Routes() (all []Route) {
 	}
 	all = append(all,
 		Route{http.MethodGet, "/events", p.guard(http.MethodGet, "/events", http.HandlerFunc(p.events))},
-		Route{http.MethodGet, "/assets/*", compressed(http.HandlerFunc(p.serveAsset))}, // the same for everybody, and public
+		Route{http.MethodGet, "/assets/*", compressed(http.HandlerFunc(p.serveAsset))}, // public, and the same for all
 	)
 	all = append(all, Route{http.MethodGet, "/login", http.HandlerFunc(p.loginPage)})
 	if p.cfg.Closed {
@@ -221,7 +221,7 @@ func (p *Page) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p.render(w, fault.Status, "error", f)
 }
 
-// NoPage answers a path where nothing lives to somebody who reads pages; false: a program asks.
+// NoPage answers an unknown path to a browser; false: a program asks.
 func (p *Page) NoPage(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/v1/") {
 		return false

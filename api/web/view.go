@@ -32,7 +32,7 @@ type AsOf struct {
 	At time.Time `json:"at"`
 }
 
-// When is the time that the value is of.
+// When is the time of the value.
 func (a AsOf) When() time.Time { return a.At }
 
 // Now is the AsOf of what has just been asked for.
@@ -51,7 +51,7 @@ type Update struct {
 	HTML  string            `json:"html,omitempty"` // of the block "live"
 }
 
-// Request is what a view or an act is asked for.
+// Request is a request for a view or an act.
 type Request struct {
 	Path   string // with its query, as a link has it
 	Params map[string]string

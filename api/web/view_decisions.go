@@ -7,7 +7,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// DecisionsPage is what was decided of late, the newest first.
+// DecisionsPage lists recent decisions, the newest first.
 type DecisionsPage struct {
 	AsOf
 	dispatcher.Lately
@@ -24,7 +24,7 @@ func (h *past) decisionsPage(ctx context.Context, r *Request) (Dated, error) {
 	if len(a.wrong) == 0 {
 		out.Lately = h.dispatcher.DecidedLately(ctx, f)
 	}
-	if len(out.Items) == 0 { // what was decided for a share or queue that has gone is shown
+	if len(out.Items) == 0 { // decisions for a share or queue that has gone are shown
 		h.tree.checkShare(ctx, &a)
 		if err := h.places.checkQueue(ctx, &a); err != nil {
 			return nil, err

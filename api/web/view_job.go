@@ -110,13 +110,13 @@ func (j JobPage) running() *dispatcher.Attempt {
 // reclaimed is what an attempt is ended for when its units go to another share: the job goes on later.
 const reclaimed = "reclaimed"
 
-// Killable says whether it can be killed: it is not over, and nobody has done so yet.
+// Killable reports whether the job can be killed: it is not over, and not killed yet.
 func (j JobPage) Killable() bool {
 	a := j.running()
 	return j.Job.EndedAt == nil && (a == nil || a.Ending == "" || a.Ending == reclaimed)
 }
 
-// EndingSays is what is to become of the attempt that runs, where its pilot is told to end it; else empty.
+// EndingSays returns what becomes of the running attempt if its pilot is told to end it; else empty.
 func (j JobPage) EndingSays() string {
 	a := j.running()
 	switch {

@@ -12,17 +12,17 @@ import (
 	"github.com/divvyhq/divvy/shares"
 )
 
-// QueuePage is a queue: how it stands, who holds it, and what was decided for it of late.
+// QueuePage is a queue: its state, its holders, and recent decisions.
 type QueuePage struct {
 	AsOf
 	QueueLine
-	Decisions []dispatcher.Decided `json:"decisions,omitzero"` // the newest ones; nil: they are not for whoever asks
+	Decisions []dispatcher.Decided `json:"decisions,omitzero"` // the newest ones; nil: the caller may not see them
 }
 
 // Heading is the queue's name.
 func (q QueuePage) Heading() string { return "Queue " + q.Name }
 
-// HasDecisions says whether decisions are for whoever asks.
+// HasDecisions reports whether the caller may see decisions.
 func (q QueuePage) HasDecisions() bool { return q.Decisions != nil }
 
 const decisionsOfQueue = 20
@@ -71,7 +71,7 @@ func (q QueuePage) Verbs() (all []option) {
 var queueVerbs = []option{{Value: string(shares.Online), Name: "Bring online"}, {Value: string(shares.Drain), Name: "Drain"},
 	{Value: string(shares.Test), Name: "Only test jobs"}, {Value: string(shares.Offline), Name: "Take offline"}}
 
-// Of is the part of the queue's cores that somebody holds, of its slots where it has so many.
+// Of is the part of the queue's cores that are held, or of its slots if it has so many.
 func (q QueuePage) Of(h dispatcher.QueueHeld) string {
 	whole := q.HeldCores
 	if q.Slots != nil {

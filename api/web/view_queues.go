@@ -23,7 +23,7 @@ type QueuesPage struct {
 	Asked  asked       `json:"-"`
 }
 
-// QueueLine is a queue as it stands, and how it did of late.
+// QueueLine is the state of a queue, and its recent outcomes.
 type QueueLine struct {
 	dispatcher.QueueStanding
 	Lately dispatcher.QueueLately `json:"lately"`
@@ -147,7 +147,7 @@ func (q QueueLine) Failures() string {
 	return percent(q.Lately.Failure)
 }
 
-// Says is the state, with what is to be known about it.
+// Says returns the state with its explanation.
 func (q QueueLine) Says() string {
 	if q.BlackHole != nil {
 		return string(q.State) + ", black hole"

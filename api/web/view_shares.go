@@ -10,7 +10,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
-// SharesPage is the tree of shares, or one share with what is below it.
+// SharesPage is the tree of shares, or one share with its children.
 type SharesPage struct {
 	AsOf
 	Version    int64        `json:"version"`

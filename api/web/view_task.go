@@ -239,7 +239,7 @@ func (k KindPlaces) NeedsSay() string {
 	return s
 }
 
-// Verbs is what can be said to the task now.
+// Verbs lists the verbs that the task accepts now.
 func (t TaskPage) Verbs() (all []option) {
 	for _, v := range generator.VerbsFor(t.Task.State) {
 		all = append(all, option{Value: string(v), Name: taskVerbs[v].name, Chosen: taskVerbs[v].danger})

@@ -117,7 +117,7 @@ func barOf(j view.JobCounts) []barPart {
 	return parts
 }
 
-// DeadlineSays is what is known about its deadline.
+// DeadlineSays describes the task's deadline.
 func (t TaskLine) DeadlineSays() string {
 	if t.Deadline == nil {
 		return ""

@@ -31,7 +31,7 @@ type work struct {
 	rules      brief[[]tagging.Rule]          // by site version
 }
 
-// past shows what was decided and who changed what.
+// past shows decisions, and who changed what.
 type past struct {
 	dispatcher Dispatcher
 	audit      Audit
@@ -55,7 +55,7 @@ func newRooms(cfg Config) rooms {
 	return rooms{t, q, w, &past{dispatcher: cfg.Dispatcher, audit: cfg.Audit, tree: t, places: q}}
 }
 
-// views lists the views; their order is nobody's business.
+// views lists the views, in no special order.
 func (r *rooms) views() []View {
 	t, q, w, h := r.tree, r.places, r.work, r.past
 	return []View{

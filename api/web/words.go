@@ -95,7 +95,7 @@ func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) }
 // stamp prints a moment.
 func stamp(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
 
-// plural prints how many there are of a thing: 1 share, 2 shares.
+// plural formats a count of things: 1 share, 2 shares.
 func plural(n any, thing string) string {
 	s := count(n)
 	if s != "1" {

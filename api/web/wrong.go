@@ -13,7 +13,7 @@ import (
 // WrongQuery is all that is wrong with the parameters of a link, at once: an ErrQuery.
 type WrongQuery []WrongParam
 
-// WrongParam is what is wrong with one of them.
+// WrongParam is the fault of one parameter.
 type WrongParam struct{ Name, Value, Message, Hint string }
 
 func (w WrongQuery) Error() string {

@@ -485,7 +485,7 @@ type NewToken struct {
 	ExpiresS float64  `json:"expires_s,omitempty"` // Seconds until it ends; 0 or absent = never.
 }
 
-// NoMatchChange is a change of what becomes of tasks that no rule matches.
+// NoMatchChange is a change of on_no_match.
 type NoMatchChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -519,7 +519,7 @@ type Obstacle struct {
 	Leases  int64     `json:"leases,omitempty"` // Leases of the queue.
 }
 
-// OneSubmitted is a task that is there, or the problem that it has.
+// OneSubmitted is a submitted task, or the problem with it.
 type OneSubmitted struct {
 	Task    *Task    `json:"task,omitempty"`
 	Problem *Problem `json:"problem,omitempty"`
@@ -844,7 +844,7 @@ type Retagging struct {
 	Unmatched []NoShare  `json:"unmatched"` // The largest groups that would get no share, 50 at the most.
 }
 
-// RuleChange is a tagging rule, or a limit, that only one of two sites has at its place in the order.
+// RuleChange is a tagging rule or a limit that only one of two sites has at this position.
 type RuleChange struct {
 	Kind     string `json:"kind"`
 	Position int    `json:"position"` // In the site that has it, from 0.

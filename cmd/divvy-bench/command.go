@@ -219,7 +219,7 @@ func serveCommand(c *cli.CLI) *cobra.Command {
 	return cmd
 }
 
-// longLease outlives a run: nobody renews the held ones.
+// longLease outlives a run, since held jobs are not renewed.
 const longLease = 12 * time.Hour
 
 // daemon is the daemon with its defaults, but for how long leases last.

@@ -32,7 +32,7 @@ type Day struct {
 	Fail    float64       `json:"fail"`     // part of the attempts that fail
 	Lose    float64       `json:"lose"`     // part of them that the pilot dies with
 	Rests   int           `json:"rests"`    // times at which nothing moves and every share is looked at
-	Lease   time.Duration `json:"lease"`    // until a lease that nobody renews is over
+	Lease   time.Duration `json:"lease"`    // until a lease expires without renewal
 	Seed    uint64        `json:"seed"`
 }
 
@@ -152,7 +152,7 @@ func (r *run) piloted(ctx context.Context, do func(context.Context) error) error
 	return errors.Join(<-ended, err)
 }
 
-// sampled is the day with somebody who looks at what it weighs.
+// sampled is the day with a sampler of memory, tables and processor time.
 func (r *run) sampled(ctx context.Context) error {
 	group, inner := errgroup.WithContext(ctx)
 	looking, over := context.WithCancel(inner)

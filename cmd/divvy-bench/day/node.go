@@ -160,7 +160,7 @@ func (n *node) due(ctx context.Context) error {
 	return n.renew(ctx)
 }
 
-// endUpTo reports the jobs that have ended; of those that a pilot died with nobody hears.
+// endUpTo reports the jobs that have ended. Jobs of pilots that died are not reported.
 func (n *node) endUpTo(ctx context.Context, now time.Time) error {
 	req := wire.FinishRequest{Pilot: n.name}
 	before := len(n.jobs)

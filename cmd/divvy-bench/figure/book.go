@@ -16,7 +16,8 @@ type Book struct {
 	progress io.Writer
 }
 
-// NewBook begins a report on what was asked for; progress hears of every step, and of no figures. Nil: nobody does.
+// NewBook begins a report of the requested measurements. progress is told of every step, but of no figures; it may be
+// nil.
 func NewBook(sizes any, progress io.Writer) *Book {
 	if progress == nil {
 		progress = io.Discard
@@ -39,7 +40,7 @@ func (b *Book) Command(format string, args ...any) {
 	b.Commands = append(b.Commands, fmt.Sprintf(format, args...))
 }
 
-// Checked notes what was checked.
+// Checked notes a check.
 func (b *Book) Checked(format string, args ...any) {
 	b.Checks = append(b.Checks, fmt.Sprintf(format, args...))
 }

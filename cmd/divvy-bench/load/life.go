@@ -84,7 +84,7 @@ func (o Order) life(out io.Writer) (Outcome, error) {
 		times = append(times, p.times...)
 		err = errors.Join(err, p.err)
 		for _, job := range p.jobs {
-			fmt.Fprintf(out, "c %d -\n", job) // nobody needs the lease any more
+			fmt.Fprintf(out, "c %d -\n", job) // the lease is not needed any more
 		}
 	}
 	r.P50, r.P99 = figure.Quantile(times, 0.5), figure.Quantile(times, 0.99)

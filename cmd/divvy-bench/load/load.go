@@ -14,7 +14,7 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 )
 
-// Order is what a load process is told.
+// Order is the task of a load process.
 type Order struct {
 	Mode     string        // Pull, Wait, Life, Submit or Renew
 	Address  string        // host:port; pull, wait: several by commas share the connections, each a block of them

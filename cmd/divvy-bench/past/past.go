@@ -122,7 +122,7 @@ func (l *Log) Add(attempts int) []Block {
 	return blocks
 }
 
-// errReadOnly: nobody appends to the past.
+// errReadOnly refuses an append to the past.
 var errReadOnly = errors.New("the past is over")
 
 // Append is ledger.Log's.

@@ -92,7 +92,7 @@ func newClient(pool *pgxpool.Pool, workers int) (*river.Client[pgx.Tx], error) {
 	})
 }
 
-// prepare leaves n jobs that nobody works on, in a table without dead rows.
+// prepare leaves n waiting jobs in a table without dead rows.
 func prepare(ctx context.Context, pool *pgxpool.Pool, client *river.Client[pgx.Tx], n int) error {
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 	if err != nil {

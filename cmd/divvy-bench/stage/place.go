@@ -35,11 +35,11 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// Place is the database of a run: its own, whoever's the server is.
+// Place is the database of a run: its own, on a private or a given server.
 type Place struct {
 	DSN     string
 	Pool    *pgxpool.Pool
-	Process int                           // of the private cluster; 0: the server is somebody else's, or cannot be looked into
+	Process int                           // of the private cluster; 0: another server, or one that cannot be inspected
 	Cleanup []func(context.Context) error // in the end, last first
 	server  string                        // for the report, without secrets
 	site    *site.Store
@@ -111,7 +111,7 @@ func (p *Place) postmaster(ctx context.Context) (int, error) {
 	return strconv.Atoi(first)
 }
 
-// createDatabase makes a database of a new name on somebody else's server, and drops that one in the end.
+// createDatabase makes a database with a new name on a given server, and drops it in the end.
 func (p *Place) createDatabase(ctx context.Context, dsn string) error {
 	name := "divvy_bench_" + strings.ToLower(rand.Text()[:10])
 	own, err := WithDatabase(dsn, name)

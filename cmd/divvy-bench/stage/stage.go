@@ -218,7 +218,7 @@ func (s *Stage) Refill(ctx context.Context, n int) error {
 	if err := s.Submit(ctx, Tasks(n, s.Leaves)); err != nil {
 		return err
 	}
-	if _, err := s.Generate(ctx); err != nil || s.Served.Dispatcher == nil { // whoever starts next takes them into the log first
+	if _, err := s.Generate(ctx); err != nil || s.Served.Dispatcher == nil { // the next daemon puts them into the log first
 		return err
 	}
 	s.Served.Dispatcher.Written()

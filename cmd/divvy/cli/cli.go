@@ -35,7 +35,7 @@ type CLI struct {
 	Started   bool // a command's own code has begun
 }
 
-// Bind gives commands the flags that say which daemon they ask, and as whom.
+// Bind gives commands the flags that name the daemon and the credential.
 func (c *CLI) Bind(f *pflag.FlagSet) {
 	f.StringVar(&c.Server, "server", "", "URL of the daemon (env DIVVY_SERVER; default "+defaultServer+")")
 	f.StringVar(&c.TokenFile, "token-file", "", "file with the API token (env DIVVY_TOKEN holds the token itself)")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// hidden stands where a secret is, and for a whole DSN of which nobody can say where its secrets are.
+// hidden replaces a secret, and a whole DSN whose secrets cannot be located.
 const hidden = "xxxxx"
 
 // HidePassword is a DSN without what lets somebody in: in a URL the password of the user and of the query, in keywords and

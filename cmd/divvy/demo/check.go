@@ -64,7 +64,7 @@ func (r *runner) check(ctx context.Context) error {
 	return nil
 }
 
-// openReader connects as whoever reads reports: the role that may see nothing but them, and may not write.
+// openReader connects with the role of report readers, which may only read reports.
 func openReader(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {

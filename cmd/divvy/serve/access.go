@@ -51,7 +51,7 @@ func (d *Daemon) openAccess(ctx context.Context) error {
 	return nil
 }
 
-// outsideOf is whom certificates and JSON web tokens stand for, as the files say it now.
+// outsideOf returns the callers behind certificates and JSON web tokens, as the files are now.
 func outsideOf(cfg config.Access, log *slog.Logger) *keys.Fresh[*access.Outside] {
 	return &keys.Fresh[*access.Outside]{Name: "issuers and roles of certificates", Log: log,
 		Files: named(cfg.TLS.Roles, cfg.Issuers),

@@ -57,7 +57,7 @@ func New(cfg config.Config, log *slog.Logger) *Daemon {
 
 // watching is how a daemon is watched.
 type watching struct {
-	lines    *logs.Log // behind log; nil: somebody else's, whose levels are not ours to change
+	lines    *logs.Log // behind log; nil: the log is not ours, so its levels do not change
 	tracing  *tracing  // nil: off
 	sql      *pg.Metrics
 	registry *prometheus.Registry

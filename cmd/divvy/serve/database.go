@@ -13,7 +13,7 @@ import (
 	"github.com/divvyhq/divvy/migrations"
 )
 
-// Database is where a daemon's data is: a private cluster, or a server that somebody else runs.
+// Database is the place of a daemon's data: a private cluster, or another server.
 type Database struct {
 	cluster *pg.Cluster // nil with an explicit DSN
 	dsn     string

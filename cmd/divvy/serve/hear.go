@@ -34,7 +34,7 @@ func (l *listener) heard(hint string) {
 		l.generator.Heard()
 	}
 	if hint == "site" {
-		l.dispatcher.Written() // whoever changed it may be gone
+		l.dispatcher.Written() // the writer may be gone
 	}
 	l.news.Wake(hint)
 }

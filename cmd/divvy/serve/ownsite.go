@@ -46,7 +46,8 @@ func (s ownSite) SetResourceCapacity(ctx context.Context, c site.SetCapacity) er
 // followWithin bounds how long a change waits for this daemon to go by it.
 const followWithin = 5 * time.Second
 
-// follow waits until this daemon goes by what has just been committed. Where nobody leads it is found in the outbox by the next one that does.
+// follow waits until this daemon uses what has just been committed. If no daemon leads, the next leader finds it in
+// the outbox.
 func (s ownSite) follow(ctx context.Context, err error) {
 	if err != nil {
 		return

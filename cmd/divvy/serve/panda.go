@@ -35,7 +35,7 @@ func (d *Daemon) pandaConfig() (panda.Config, error) {
 	return c, err
 }
 
-// openBy is which keys let everybody in, by panda_anonymous.
+// openBy names the settings that admit everyone, by panda_anonymous.
 var openBy = map[bool]string{true: "panda_anonymous", false: "insecure, and no credentials"}
 
 // warnPandaOpen says aloud that other hosts need no credential.

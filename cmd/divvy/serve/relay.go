@@ -53,7 +53,7 @@ func advertised(cfg config.Config, addr string) string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		name, err := os.Hostname()
 		if err != nil {
-			return "" // nobody reaches it
+			return "" // no other host reaches it
 		}
 		host = name
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // supervisor is systemd where it wants to hear from the daemon (Type=notify, WatchdogSec): a datagram for each thing said.
-// The zero value is nobody.
+// The zero value does nothing.
 type supervisor struct {
 	socket string
 	within time.Duration // it kills a daemon that it has not heard of for so long; 0 = never
@@ -29,7 +29,7 @@ func supervisorOf(log *slog.Logger) supervisor {
 		_ = os.Unsetenv(name)
 	}
 	if pid != "" && pid != strconv.Itoa(os.Getpid()) {
-		return s // somebody else is to beat
+		return s // another process must beat
 	}
 	if n, err := strconv.ParseInt(usec, 10, 64); err == nil && n > 0 {
 		s.within = time.Duration(n) * time.Microsecond

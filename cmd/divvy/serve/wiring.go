@@ -222,7 +222,7 @@ func (d *Daemon) startDispatcher(context.Context) error {
 }
 
 // settled waits until this daemon goes by the site in force, and leads or reaches the daemon that does, so that the first pull is not too early.
-// Where nobody leads by then it serves all the same.
+// If no daemon leads by then it serves nevertheless.
 func (d *Daemon) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()

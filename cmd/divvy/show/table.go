@@ -88,7 +88,7 @@ func (g *Grid) Flush() {
 	io.WriteString(g.w, g.t.Render()+"\n")
 }
 
-// State colours the word of a state: green is good, red is bad, yellow waits for somebody.
+// State colours the word of a state: green is good, red is bad, yellow waits for an action.
 func (g *Grid) State(s string) string { return ColourState(s, g.Colour) }
 
 // ColourState is the word of a state, in its colour if colours are wanted.

@@ -20,7 +20,7 @@ func Terminal(w io.Writer) (width int, ok bool) {
 	return width, true
 }
 
-// Colourful says whether w takes colours: a terminal that can, and nobody said NO_COLOR.
+// Colourful reports whether w shows colours: it is a terminal that can, and NO_COLOR is not set.
 func Colourful(w io.Writer) bool {
 	_, ok := Terminal(w)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"

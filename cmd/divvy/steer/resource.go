@@ -159,7 +159,7 @@ func writeResource(w io.Writer, r wire.ResourceStanding) {
 	g.Flush()
 }
 
-// whyNot is what keeps the next unit from an ID, and for whom.
+// whyNot says what keeps the next unit from an ID, and which IDs it is kept for.
 func whyNot(id wire.ResourceID) string {
 	why := show.OrDash(id.Why)
 	if len(id.KeptFor) == 0 {

@@ -101,7 +101,7 @@ func sharer(c *cli.CLI, w *workload, f swfFlags, records []swf.Record) (swf.Shar
 	return by, s, nil
 }
 
-// checkPool refuses a pool that the site does not know: no figure of it would count, which nobody means.
+// checkPool refuses an unknown pool: the simulation would ignore all figures of the site.
 func (f *swfFlags) checkPool(s *site.Site) error {
 	known := map[string]bool{}
 	if s != nil {

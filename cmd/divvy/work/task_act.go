@@ -51,7 +51,7 @@ func (a *acting) tasksOr(cmd *cobra.Command, args []string) error {
 // mostActed is how many ids one request takes.
 const mostActed = 1000
 
-// act sends the request until nobody is left, and says what became of each task.
+// act sends requests until no task is left, and says what became of each task.
 func (a *acting) act(ctx context.Context, cl *client.Client, args []string) error {
 	ids, err := cli.ParseIDs("task", args)
 	if err != nil {
