@@ -1,16 +1,16 @@
-// Package broker says which share lacks jobs, how many and of which priority: it reads what shares have in stock, ready jobs and pieces left,
-// and compares that with their marks.
+// Package broker decides which share lacks jobs, how many, and at which priority. It reads the stock of every share (ready jobs, and pieces
+// left to make) and compares the stock with the share's mark.
 //
-//	Broker.Next ──▶ Need (a share and its wants) ──▶ a batch is made ──▶ Broker.Rest (what is left of the wants)
+//	Broker.Next ──▶ Need (a share and its wants) ──▶ a batch of jobs ──▶ Broker.Rest (the wants that are left)
 //
 // # Life cycle
 //
-// A reading takes a row of every live task. While that is soon done each round of Next reads anew; where it takes longer, the workers of a
-// generator go by one reading until all that it found is made, or it is too old. Heard makes the next one sooner.
+// One reading looks at a row of every live task. While a reading is quick, each round of Next reads again. When a reading is slow, all
+// workers of a generator share it, until they have made everything that it found missing or it is too old. Heard shortens that time.
 //
 // # Invariants
 //
-//  1. A Need carries the epoch of the state that it was decided on: who makes jobs raises it, so a decision is used once.
-//  2. Shares with nothing ready come first, in the order in which slots would go to them, with small batches while there are several.
-//  3. Ready jobs of low priority never keep an urgent task waiting, nor those of one user another's where they take turns.
+//  1. A Need carries the epoch of the state behind it. Making jobs raises the epoch, so a Need is used once.
+//  2. Shares without a ready job come first, in the order in which slots would go to them. While there are several, batches are small.
+//  3. Ready jobs of low priority never delay an urgent task. Where users take turns, ready jobs of one user never delay another user's.
 package broker

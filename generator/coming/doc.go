@@ -1,10 +1,10 @@
-// Package coming tells the log how many jobs are still to be made. A slot that asks waits for the jobs of the share that comes first, in place
-// of going past it.
+// Package coming tells the log how many jobs are still to be made. A slot that asks then waits for the jobs of the share whose turn it is,
+// and does not pass to the next share.
 //
-//	tasks are inserted ──Say──▶ outbox ◀──Teller.Correct── tasks as they are by now, beside what the log has
+//	tasks are inserted ──Say──▶ outbox ◀──Teller.Correct── current tasks, compared with the log
 //
 // # Invariants
 //
-//  1. What comes with tasks is said in their transaction: before the first of their jobs is made, and before those of others that stand behind.
-//  2. The log takes off by itself what was made. What changes else (limits, lots, tasks that end) is corrected, some seconds later.
+//  1. The transaction that inserts tasks also announces their jobs: before the first of them is made, and before later jobs of others.
+//  2. The log subtracts the jobs that were made. Other changes (limits, lots, tasks that end) are corrected some seconds later.
 package coming

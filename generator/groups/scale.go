@@ -44,6 +44,7 @@ type Task struct {
 	RetryAfter int64
 }
 
+// Lock locks a task that can be scaled. Errors: view.ErrNoTask, spec.ErrInvalid for one without groups, judge.ErrState.
 func Lock(ctx context.Context, tx pgx.Tx, id int64) (t Task, err error) {
 	t, err = pg.Row[Task](ctx, tx, query["lock_scalable"], pgx.StrictNamedArgs{"task": id})
 	switch {
@@ -63,6 +64,7 @@ func Lock(ctx context.Context, tx pgx.Tx, id int64) (t Task, err error) {
 	return t, &judge.StateError{Task: id, Verb: "scale", State: t.State, Hint: "a task can be scaled until it ends"}
 }
 
+// Scale changes the number of replicas or jobs. It changes nothing where the number is as it was. Error: spec.ErrInvalid.
 func (t *Task) Scale(ctx context.Context, tx pgx.Tx, s spec.Scaling) (c ScaleChange, err error) {
 	from, err := spec.ScaledLayout(t.Spec, t.Scaled)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package judge says what state a task is in by what became of its jobs, and ends them. A task is over when all that was generated has ended
-// and nothing more is to come; the table of Package generator says where it may go from a state.
+// Package judge derives the state of a task from the outcomes of its jobs, and ends tasks. A task ends when all generated jobs have ended and
+// no more are to come. The table of package generator lists the next states of each state.
 //
 // # Invariants
 //
-//  1. Nothing else makes a task's state follow from its jobs: judge.sql alone.
-//  2. Whoever changes what is to come of a task judges it in the same transaction, its row locked; tasks are locked by id.
-//  3. A task that is over is not paused in the log, and its claims wait for no more jobs.
+//  1. Only judge.sql derives a task's state from its jobs.
+//  2. A transaction that changes how many jobs are to come judges the task before it commits, under the task's row lock. Locks are taken by id.
+//  3. The log does not list an ended task as paused, and its claims expect no more jobs.
 package judge

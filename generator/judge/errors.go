@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrState: the task is in a state in which this cannot be done; see StateError. (409)
+// ErrState says that the task is in a state in which this cannot be done; see StateError. (409)
 var ErrState = errors.New("not in this state")
 
 // StateError is an ErrState that says what was asked of which task, and what state forbids it.

@@ -1,9 +1,9 @@
-// Package tags gives tasks their shares: the one that a task names, else what the site's rules say of its attributes.
+// Package tags finds the share of a task: the share that the task names, else the one that the site's rules give to its attributes.
 //
-//	Of (a new task) · Again (the rules alone) · Leaf (a path that may hold jobs) · Test (explains, rule by rule) · Past.Retag (past tasks by other rules)
+//	Of (a new task) · Again (rules only) · Leaf (a path that may hold jobs) · Test (explains each rule) · Past.Retag (past tasks, other rules)
 //
 // # Invariants
 //
-//  1. Nothing is written.
-//  2. A share that is returned is a leaf of the site that was asked; whoever stores it proves that it still is.
+//  1. The package writes nothing.
+//  2. A returned share is a leaf of the given site version. The caller proves, when it stores the share, that it still is one.
 package tags

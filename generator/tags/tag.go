@@ -177,6 +177,7 @@ func Test(st *site.Site, s spec.Spec) TagTest {
 	return test
 }
 
+// Path of a share; empty: the site has no such share.
 func Path(st *site.Site, id shares.ShareID) string {
 	if i, ok := st.Tree.ByID(id); ok {
 		return st.Tree.Nodes[i].Path

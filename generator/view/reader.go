@@ -19,7 +19,7 @@ var sqlFiles embed.FS
 
 var query = pg.MustLoad(sqlFiles)
 
-// ErrNoTask: no task has that id. (404)
+// ErrNoTask says that no task has that id. (404)
 var ErrNoTask = errors.New("no such task")
 
 // Reader reads tasks for people. All methods may be called at once.
