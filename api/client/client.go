@@ -142,7 +142,7 @@ func (c *Client) onceThere(ctx context.Context, k call, payload []byte, kind str
 	own, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(life, cancel)()
 	resp, err = c.once(own, at, within, k, payload, kind)
-	if errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) { // by leaving the leader, after which the caller's time may have ended as well
 		if err = ctx.Err(); err == nil {
 			err = &Unreachable{URL: at, Err: errors.New("it does not answer other calls either")}
 		}

@@ -193,11 +193,28 @@ func TestLeaderStandsStill(t *testing.T) {
 	}
 }
 
-// late is a transport whose calls of leases are left with the leader, and end only when their caller's time is over too.
+// ended is a context whose time is over when done is closed.
+type ended struct {
+	context.Context
+	done chan struct{}
+}
+
+func (e ended) Done() <-chan struct{} { return e.done }
+
+func (e ended) Err() error {
+	select {
+	case <-e.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// late is a transport that leaves the leader during a call, and lets the caller's time end before it returns.
 type late struct {
 	http.RoundTripper
 	client *Client
-	over   context.Context
+	caller ended
 }
 
 func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -206,7 +223,7 @@ func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	l.client.leader.lost(r.URL.Scheme + "://" + r.URL.Host)
 	<-r.Context().Done()
-	<-l.over.Done()
+	close(l.caller.done)
 	return nil, r.Context().Err()
 }
 
@@ -218,15 +235,13 @@ func mustHost(at string) string {
 	return u.Host
 }
 
-// A call that was left with the leader and then ran out of its caller's time says the latter: nobody cancelled it.
+// A call that was left with the leader and then ran out of its caller's time reports the deadline: nobody cancelled it.
 func TestLeaderLeftTooLate(t *testing.T) {
-	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	by := &late{RoundTripper: http.DefaultTransport, over: soon}
+	by := &late{RoundTripper: http.DefaultTransport, caller: ended{t.Context(), make(chan struct{})}}
 	w := newTwo(t, well, func(c *Config) { c.HTTPClient = &http.Client{Transport: by} })
 	by.client = w.Client
 	w.goesTo("follower")
-	if _, err := w.Renew(soon, wire.RenewRequest{Pilot: "p"}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := w.Renew(by.caller, wire.RenewRequest{Pilot: "p"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want the caller's own deadline", err)
 	}
 }
