@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/groups"
@@ -18,13 +19,7 @@ import (
 
 // Dispatcher leases jobs and reads their state; *dispatcher.Dispatcher is one.
 type Dispatcher interface {
-	Pull(context.Context, dispatcher.PullRequest) (dispatcher.PullReply, error)
-	PullOrPark(ctx context.Context, req dispatcher.PullRequest, park func() (then func(outcome func() (dispatcher.PullReply, error)))) (
-		reply dispatcher.PullReply, parked bool, err error)
-	Renew(context.Context, dispatcher.RenewRequest) (dispatcher.RenewReply, error)
-	// LeaseQueues returns the queue of each lease. A lease that is over has no entry.
-	LeaseQueues(ctx context.Context, leases []string) (map[string]string, error)
-	Finish(context.Context, dispatcher.FinishRequest) (dispatcher.FinishReply, error)
+	pilots.Dispatcher
 	// Loaded returns an error until the daemon has read its state; before that, Standing, Queues and the like are
 	// empty.
 	Loaded(context.Context) error
