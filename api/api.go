@@ -23,6 +23,7 @@ import (
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/door"
+	"github.com/divvyhq/divvy/internal/live"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/relay"
 )
@@ -33,6 +34,8 @@ type Work struct {
 	Submissions Submissions
 	Steering    Steering
 	Past        Past
+	// Outputs holds what attempts write while they are followed; the daemon runs its Tend. nil = one of its own.
+	Outputs *live.Outputs
 }
 
 // Config holds the parts of the API. Dispatcher, Tasks, Steering, Site and Reports are required.
@@ -84,6 +87,7 @@ type server struct {
 	entrance   access.Entrance
 	edge       *edge.Edge
 	pilots     *pilots.Calls
+	outputs    outputs
 	load       *pilots.Load
 	timeout    time.Duration
 	began      time.Time
@@ -114,6 +118,9 @@ func newServer(c Config) *server {
 	if c.Book == nil {
 		c.Book = access.NewBook(nil)
 	}
+	if c.Outputs == nil {
+		c.Outputs = live.New(live.Limits{})
+	}
 	tasks := ownTasks{c.Tasks}
 	c.Tasks, c.Submissions, c.Steering, c.Site = tasks, ownSubmissions{c.Submissions, tasks}, ownSteering{c.Steering, tasks}, ownSite{c.Site}
 	s := &server{
@@ -122,6 +129,8 @@ func newServer(c Config) *server {
 	}
 	s.edge = edge.New(c.Log, c.Tracer, s.entrance, c.Rates, c.Registry)
 	s.pilots = pilots.New(s.edge, s.entrance, s.dispatcher, s.load, s.timeout, (&names{s.dispatcher, s.Site}).withQueues)
+	s.outputs = outputs{c.Outputs, c.Relay}
+	s.pilots.Outputs = s.outputs
 	return s
 }
 
@@ -197,7 +206,7 @@ func (s *server) routes() http.Handler {
 		s.doc.describe()
 		known := &names{s.dispatcher, s.Site}
 		tasks := &taskCalls{s.doc, known, s.Tasks, s.Submissions, s.Steering, s.Site}
-		jobs := &jobCalls{s.doc, known, s.dispatcher, s.Tasks, s.Relay}
+		jobs := &jobCalls{s.doc, known, s.dispatcher, s.Tasks, s.Relay, s.outputs}
 		shares := &shareCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site, s.Relay}
 		resources := &resourceCalls{s.doc, known, s.dispatcher, s.Tasks, s.Site}
 		site := &siteCalls{s.doc, s.Past, s.Site}
@@ -206,6 +215,7 @@ func (s *server) routes() http.Handler {
 		tasks.reassignRoutes()
 		tasks.tagRoutes()
 		jobs.jobRoutes()
+		jobs.outputRoutes()
 		shares.shareRoutes()
 		jobs.explainRoutes()
 		shares.queueRoutes()

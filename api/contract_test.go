@@ -85,6 +85,7 @@ var bodies = map[string]string{
 	"pull":          goodPull,
 	"renew-leases":  `{"pilot":"p","leases":[]}`,
 	"finish-leases": `{"pilot":"p","results":[]}`,
+	"report-output": `{"pilot":"p"}`,
 	"create-token":  `{"name":"alice","role":"submitter","user":"alice"}`,
 	"submit-task":   goodTask,
 	"test-tags":     goodTask,

@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/live"
 )
 
 // describe adds the routes of package pilots to the document.
@@ -36,11 +37,16 @@ func (d *document) describe() {
 		Description: "Idempotent: repeat it until it is answered. lease_lost means that the attempt had ended otherwise, or is at a queue that the token is not for, and nothing was changed. " +
 			"Where a result is not as described all are refused, 422 with the place of each fault, and nothing is recorded: send the others without it. Unknown fields are ignored.",
 	}, reflect.TypeFor[dispatcher.FinishRequest](), reflect.TypeFor[dispatcher.FinishReply]())
+	d.add(huma.Operation{
+		OperationID: "report-output", Method: http.MethodPost, Path: "/v1/leases/output", Tags: []string{"pilots"}, Summary: "Send what followed attempts write",
+		Description: "Tells a pilot which of its attempts are followed, and takes what they write. Keep one request open that waits (wait_s) while jobs run; when something is wanted, " +
+			"send it, as it is written, until it is wanted no more. A chunk that is not wanted is ignored. Unknown fields are ignored.",
+	}, reflect.TypeFor[live.OutputReport](), reflect.TypeFor[live.OutputReply]())
 }
 
 // pilotShapes are the requests of pilots and what they are made of: unknown fields are ignored and null is absent,
 // as the hand-written decoders have it.
-var pilotShapes = []string{"PullRequest", "Slot", "Only", "RenewRequest", "Renewal", "Usage", "FinishRequest", "Result"}
+var pilotShapes = []string{"PullRequest", "Slot", "Only", "RenewRequest", "Renewal", "Usage", "FinishRequest", "Result", "OutputReport", "OutputChunk"}
 
 // tidy corrects the schemas: pilots' requests allow unknown fields, and no list is null except where a pilot may send
 // null.

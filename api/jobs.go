@@ -43,6 +43,7 @@ type jobCalls struct {
 	dispatcher Dispatcher
 	tasks      Tasks
 	relay      *Relay
+	outputs    outputs
 }
 
 func (s *jobCalls) jobRoutes() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/live"
 	"github.com/divvyhq/divvy/internal/relay"
 )
 
@@ -48,6 +49,8 @@ const (
 	askFits         = "fits"
 	askExplain      = "explain"
 	askExplainTask  = "explain_task"
+	askOutput       = "output"
+	askOutputReport = "output_report"
 )
 
 // asLead returns the leader's answer; if the leader cannot be asked, this daemon's own.
@@ -88,6 +91,10 @@ func (s *server) question(ctx context.Context, path string, body []byte) (r rela
 		return asked(ctx, body, d.Explain)
 	case askExplainTask:
 		return asked(ctx, body, d.ExplainTask)
+	case askOutput:
+		return asked(ctx, body, func(ctx context.Context, q live.Question) (live.Answer, error) { return s.outputs.Read(ctx, q), nil })
+	case askOutputReport:
+		return asked(ctx, body, s.outputs.report)
 	case askFits:
 		return asked(ctx, body, d.TaskQueues)
 	case askQueuesLately:

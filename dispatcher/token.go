@@ -30,6 +30,13 @@ func parseLease(token string) (k lease.Key, ok bool) {
 	}, true
 }
 
+// AttemptOf returns the attempt that a token is for; ok is false for anything that is none. Only LeaseQueues tells whether
+// the lease is there.
+func AttemptOf(token string) (job int64, attempt int, ok bool) {
+	k, ok := parseLease(token)
+	return k.Job, int(k.Attempt), ok
+}
+
 // newNonce is not guessable: who holds a token may end the attempt.
 func newNonce() int64 {
 	var b [8]byte

@@ -39,6 +39,13 @@ func (c *Client) Finish(ctx context.Context, req wire.FinishRequest) (wire.Finis
 	return send[wire.FinishReply](ctx, c, call{method: http.MethodPost, path: "/v1/leases/finish", body: req, repeat: true, hot: true})
 }
 
+// Output sends what attempts wrote that are followed; its reply says what is wanted next.
+func (c *Client) Output(ctx context.Context, req wire.OutputReport) (wire.OutputReply, error) {
+	return send[wire.OutputReply](ctx, c, call{
+		method: http.MethodPost, path: "/v1/leases/output", body: req, repeat: true, hot: true, wait: time.Duration(req.WaitS * float64(time.Second)),
+	})
+}
+
 // list makes an empty list of nil, which would be null.
 func list[T any](l []T) []T {
 	if l == nil {

@@ -15,6 +15,7 @@ const (
 	PathPulls  = "/v1/pulls"
 	PathRenew  = "/v1/leases/renew"
 	PathFinish = "/v1/leases/finish"
+	PathOutput = "/v1/leases/output"
 )
 
 // Right is which roles have one route. What a submitter or a share owner may do with it is bounded further, in own.go.
@@ -38,7 +39,7 @@ var (
 // Rights is the one table of roles and routes: those of the API, then those of the page. A test holds it against the router.
 // A route that is missing is an admin's.
 var Rights = table(map[string][]access.Role{
-	"POST /v1/pulls": pilots, "POST /v1/leases/renew": pilots, "POST /v1/leases/finish": pilots,
+	"POST /v1/pulls": pilots, "POST /v1/leases/renew": pilots, "POST /v1/leases/finish": pilots, "POST /v1/leases/output": pilots,
 
 	"GET /v1/status": everybody, "GET /openapi.json": everybody,
 	"GET /metrics": viewers, "GET /v1/log": viewers, "PUT /v1/log": operators,
@@ -52,7 +53,7 @@ var Rights = table(map[string][]access.Role{
 	"GET /v1/tasks":           people, "GET /v1/tasks/{id}": people, "GET /v1/tasks/{id}/queues": people, "GET /v1/tasks/{id}/explain": people, "POST /v1/tags/test": people,
 	"POST /v1/tags/what-if": viewers,
 
-	"GET /v1/jobs": people, "GET /v1/jobs/{id}": people, "GET /v1/jobs/{id}/log": people, "GET /v1/jobs/{id}/explain": people,
+	"GET /v1/jobs": people, "GET /v1/jobs/{id}": people, "GET /v1/jobs/{id}/log": people, "GET /v1/jobs/{id}/output": people, "GET /v1/jobs/{id}/explain": people,
 	"POST /v1/jobs/{id}/kill": submitters,
 
 	"GET /v1/shares": people, "GET /v1/shares/why": people, "GET /v1/stock": people, "POST /v1/shares/what-if": viewers,

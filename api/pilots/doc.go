@@ -1,4 +1,5 @@
-// Package pilots serves what pilots call thousands of times a second: pull, renew, finish.
+// Package pilots serves what pilots call thousands of times a second: pull, renew, finish, and what attempts write while
+// they are followed (output.go).
 //
 // So these routes are taken off the connection without net/http (internal/door) and before the router, counted without a look-up
 // of labels, and bounded in time without a context each (door.Begin). Their JSON is read and written by

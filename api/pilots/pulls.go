@@ -16,7 +16,7 @@ import (
 	"github.com/divvyhq/divvy/internal/door"
 )
 
-// Calls are the three routes: plain handlers, since huma would parse each body twice. The document says the same things, and a
+// Calls are the four routes: plain handlers, since huma would parse each body twice. The document says the same things, and a
 // test holds both together.
 type Calls struct {
 	edge       *edge.Edge
@@ -25,6 +25,9 @@ type Calls struct {
 	waits      *waits
 	timeout    time.Duration
 	hint       func(error) error // adds to an error of a pull what helps
+
+	// Outputs takes what attempts write. It is set before the first request.
+	Outputs Outputs
 }
 
 // Dispatcher is what pilots ask of the dispatcher.
@@ -45,7 +48,7 @@ func New(e *edge.Edge, entrance access.Entrance, d Dispatcher, l *Load, timeout 
 
 // Routes are the handlers by the path that they are POSTed to.
 func (c *Calls) Routes() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{edge.PathPulls: c.pull, edge.PathRenew: c.renew, edge.PathFinish: c.finish}
+	return map[string]http.HandlerFunc{edge.PathPulls: c.pull, edge.PathRenew: c.renew, edge.PathFinish: c.finish, edge.PathOutput: c.output}
 }
 
 // pull is POST /v1/pulls. One that may wait keeps no goroutine meanwhile.

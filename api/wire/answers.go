@@ -30,6 +30,24 @@ type Log struct {
 	Tail    string `json:"tail" doc:"End of stdout and stderr; below a line --- pilot what the pilot said besides."`
 }
 
+// Output is what an attempt wrote since the answer before.
+type Output struct {
+	Job     int64         `json:"job"`
+	Attempt int           `json:"attempt" doc:"Of the chunks; 0: none has begun."`
+	State   string        `json:"state" doc:"State of the job now."`
+	Chunks  []OutputPiece `json:"chunks"`
+	Next    string        `json:"next" doc:"Pass it as from to go on."`
+	Over    bool          `json:"over" doc:"The job has ended, or the attempt that was asked for, and nothing more comes."`
+}
+
+// OutputPiece is a part of what an attempt wrote.
+type OutputPiece struct {
+	Stream string `json:"stream" enum:"stdout,stderr,tail" doc:"tail: the end of both as it is kept after the end, where the attempt was not followed to it."`
+	Offset int64  `json:"offset" doc:"Of its first byte in the stream."`
+	Missed int64  `json:"missed,omitempty" doc:"So many bytes before it cannot be had any more."`
+	Data   []byte `json:"data"`
+}
+
 // Killed says what a kill of a job did.
 type Killed struct {
 	Job   int64  `json:"job"`

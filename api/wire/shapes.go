@@ -532,6 +532,36 @@ type Only struct {
 	User   string   `json:"user,omitempty"`   // Jobs of this user's tasks; empty = any.
 }
 
+// OutputChunk is a piece of a stream, in answer to an OutputWanted.
+type OutputChunk struct {
+	Lease  string  `json:"lease"` // Of the attempt. It may have ended, if chunks of it came before.
+	Stream string  `json:"stream"`
+	Wanted int64   `json:"wanted"` // The from of the OutputWanted that it answers.
+	Offset int64   `json:"offset"` // Of its first byte in the stream. It is after from where the bytes before it are left out.
+	Data   []uint8 `json:"data,omitempty"`
+	End    bool    `json:"end,omitempty"` // The attempt has ended, and this is the end of the stream.
+}
+
+// OutputReply says which output is wanted of a pilot. Send it as it is written, at most once a second if there is little.
+type OutputReply struct {
+	Wanted []OutputWanted `json:"wanted"`
+}
+
+// OutputReport is what a pilot sends of its attempts' output, and its question what is wanted.
+type OutputReport struct {
+	Pilot  string        `json:"pilot"`            // Name of the pilot, as in its pulls.
+	Chunks []OutputChunk `json:"chunks,omitempty"` // At most 2 MiB of data together.
+	WaitS  float64       `json:"wait_s"`           // Seconds to wait until something is wanted.
+}
+
+// OutputWanted is a stream that is followed.
+type OutputWanted struct {
+	Job     int64  `json:"job"`
+	Attempt int    `json:"attempt"`
+	Stream  string `json:"stream"`
+	From    int64  `json:"from"` // First byte that is wanted; -n: the last n bytes. Of more than 1 MiB only the last one.
+}
+
 // OutsideClaim is a claim that people make: a node, or devices of it, that jobs of any task may refer to by its name.
 type OutsideClaim struct {
 	Name       string   `json:"name"`                  // What tasks call it: sharing: [{claim: <name>}].

@@ -11,6 +11,13 @@ const (
 	Draining LeaseState = "draining"
 )
 
+// The streams of an OutputPiece.
+const (
+	Stdout = "stdout"
+	Stderr = "stderr"
+	Tail   = "tail" // the end of both, as it is kept
+)
+
 // Outcome says how an attempt ended. Pilots report the first three.
 type Outcome string
 

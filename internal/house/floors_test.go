@@ -34,6 +34,7 @@ var floors = map[string]int{
 	"internal/access":     1,
 	"internal/keys":       0,
 	"internal/relay":      0,
+	"internal/live":       0,
 	"internal/door":       0,
 	"internal/logs":       0,
 	"internal/loops":      1,

@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/view"
+	"github.com/divvyhq/divvy/internal/live"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/loops"
 	"github.com/divvyhq/divvy/internal/pg"
@@ -40,6 +41,7 @@ type Daemon struct {
 	news       *loops.News
 	company    company
 	pages      *web.Hub
+	outputs    *live.Outputs
 
 	ports ports
 	http  server // on the first of them
@@ -48,7 +50,7 @@ type Daemon struct {
 
 // New makes a daemon that logs to log.
 func New(cfg config.Config, log *slog.Logger) *Daemon {
-	d := &Daemon{cfg: cfg, log: log, news: loops.NewNews(), pages: web.NewHub()}
+	d := &Daemon{cfg: cfg, log: log, news: loops.NewNews(), pages: web.NewHub(), outputs: live.New(live.Limits{})}
 	d.life = lifetime{within: cfg.StopWithin, log: log, failed: make(chan error, 1)}
 	d.watch.registry = newRegistry()
 	d.watch.sql = pg.NewMetrics(d.watch.registry)

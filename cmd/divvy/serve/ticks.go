@@ -74,6 +74,7 @@ func (d *Daemon) loops() []loops.Loop {
 		ls = append(ls, loops.Loop{Name: "log", Every: time.Second, Step: d.watch.lines.Flush})
 	}
 	ls = append(ls, loops.Loop{Name: "pages", Every: time.Second, Ease: pageEase(), Step: d.pages.Publish})
+	ls = append(ls, loops.Loop{Name: "outputs", Every: time.Second, Step: func(context.Context) (int, error) { d.outputs.Tend(d.dispatcher.Leads()); return 0, nil }})
 	ls = append(ls, loops.Loop{Name: "forecast", Every: 5 * time.Second, Step: d.generator.Forecast})
 	return loops.Apart(ls)
 }

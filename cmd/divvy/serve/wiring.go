@@ -180,7 +180,7 @@ func (d *Daemon) serve(context.Context) error {
 	calls.Sandboxes = d.sandboxes
 	calls.Known, calls.Submissions, calls.Steering, calls.Site = d.tasks, d.generator.Submissions(), d.generator.Verbs(), d.store
 	handler := api.New(api.Config{
-		Dispatcher: d.dispatcher, Work: api.Work{Tasks: d.tasks, Submissions: d.generator.Submissions(), Steering: d.generator.Verbs(), Past: tags.Past{Pool: d.pool}}, Site: ownSite{d.store, d}, Ready: d.ready,
+		Dispatcher: d.dispatcher, Work: api.Work{Tasks: d.tasks, Submissions: d.generator.Submissions(), Steering: d.generator.Verbs(), Past: tags.Past{Pool: d.pool}, Outputs: d.outputs}, Site: ownSite{d.store, d}, Ready: d.ready,
 		Reports:  report.NewReader(d.pool),
 		Registry: d.watch.registry, Log: d.part("api"), Levels: d.watch.levels(), Tracer: d.watch.tracing.tracer(), Book: d.callers.book, Closed: d.cfg.Access.Closed(), Access: d.callers.tokens, Outside: d.callers.credentials(), Rates: edge.Rates{Pulls: d.cfg.Access.Pulls, Requests: d.cfg.Access.Requests}, Build: build.Version(), Pages: d.pages,
 		Panda: calls, PandaApart: d.ports.panda != nil,
@@ -204,7 +204,7 @@ func (d *Daemon) serve(context.Context) error {
 	}
 	// The first thing that Stop does: no new grants, and pulls that wait are told so (503) instead of keeping the HTTP server from ending.
 	// Renewals and ends are served until that has happened.
-	d.life.onStop("pulls", time.Second, func(context.Context) error { d.pages.Close(); d.dispatcher.Drain(); return nil })
+	d.life.onStop("pulls", time.Second, func(context.Context) error { d.pages.Close(); d.outputs.Close(); d.dispatcher.Drain(); return nil })
 	return nil
 }
 
