@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -29,7 +32,13 @@ type jobsInput struct {
 	Share string `query:"share" doc:"Only jobs of this share or one below it."`
 	Queue string `query:"queue" doc:"Only jobs leased at this queue; with the state of an ended job, only jobs whose last attempt ran there."`
 	State string `query:"state" enum:"waiting,ready,leased,finished,failed,cancelled" doc:"Only jobs in this state."`
+
+	EndedAfter  time.Time `query:"ended_after" doc:"Beside a task: only jobs that ended after this time, in the state, or in any final one."`
+	LastAttempt bool      `query:"last_attempt" doc:"Beside a task: each job with its running or last attempt: exit code, message, outputs. Then limit is at most 200."`
 }
+
+// mostWithAttempt bounds a page of jobs with attempts: each of them may have 64 KiB of outputs.
+const mostWithAttempt = 200
 
 type jobLogInput struct {
 	ID      int64 `path:"id" minimum:"1" doc:"Id of the job."` // not by embedding byID: huma ignores unexported fields
@@ -51,7 +60,7 @@ func (s *jobCalls) jobRoutes() {
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/v1/jobs", Tags: []string{"jobs"}, Summary: "List jobs",
 		Description: "Live and ended jobs, ordered by id. Those of a user, share or queue that are not leased are listed task by task, the newest task that is not over first; " +
 			"a share has the tasks that are in it now. Such a page may be short or empty and still have a next, since one request looks at a few thousand jobs at the most. " +
-			"Beside a task only a state is allowed.",
+			"Beside a task no user, share or queue is allowed. Programs that follow a task ask for ended_after the latest end that they saw.",
 	}, s.listJobs)
 	route(s.doc, huma.Operation{
 		OperationID: "get-job", Method: http.MethodGet, Path: "/v1/jobs/{id}", Tags: []string{"jobs"}, Summary: "Show a job with its attempts",
@@ -70,6 +79,9 @@ func (s *jobCalls) jobRoutes() {
 
 func (s *jobCalls) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispatcher.JobRow], error) {
 	one, some := in.Task > 0, in.User != "" || in.Share != "" || in.Queue != ""
+	if err := in.checkEnds(); err != nil {
+		return wire.Page[dispatcher.JobRow]{}, err
+	}
 	switch {
 	case one && some:
 		var f problem.Faults
@@ -83,10 +95,32 @@ func (s *jobCalls) listJobs(ctx context.Context, in *jobsInput) (wire.Page[dispa
 		return wire.Page[dispatcher.JobRow]{}, err
 	}
 	if one {
-		return s.taskJobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit})
+		return s.taskJobs(ctx, dispatcher.JobFilter{Task: in.Task, State: in.State, After: after, Limit: in.Limit, EndedAfter: in.EndedAfter, Last: in.LastAttempt})
 	}
 	jobs, err := s.dispatcher.Jobs(ctx, dispatcher.JobFilter{State: in.State, After: after, Limit: in.Limit})
 	return page(jobs, in.Limit, func(j dispatcher.JobRow) int64 { return j.ID }), err
+}
+
+// checkEnds refuses questions about ends and attempts that only a task has.
+func (in *jobsInput) checkEnds() error {
+	var f problem.Faults
+	if !in.EndedAfter.IsZero() {
+		switch {
+		case in.Task == 0:
+			f.Add("query.ended_after", "expected a task beside it", in.EndedAfter)
+		case slices.Contains([]string{"waiting", "ready", "leased"}, in.State):
+			f.Add("query.state", "expected finished, failed, cancelled or none beside ended_after", in.State)
+		}
+	}
+	if in.LastAttempt {
+		switch {
+		case in.Task == 0:
+			f.Add("query.last_attempt", "expected a task beside it", in.LastAttempt)
+		case in.Limit > mostWithAttempt:
+			f.Add("query.limit", fmt.Sprintf("expected at most %d beside last_attempt", mostWithAttempt), in.Limit)
+		}
+	}
+	return f.Problem()
 }
 
 // someJobs lists the jobs of a user, a share or a queue. For an unknown name it returns an error, not an empty list.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/divvyhq/divvy/api/edge"
 	"github.com/divvyhq/divvy/dispatcher"
@@ -131,6 +132,18 @@ func TestLists(t *testing.T) {
 	b.call("GET", "/v1/jobs?after=4&task=3&state=ready", "")
 	if f := b.dispatcher.filter; f != (dispatcher.JobFilter{Task: 3, State: "ready", After: 4, Limit: 100}) {
 		t.Errorf("filter: %+v", f)
+	}
+	b.call("GET", "/v1/jobs?task=3&ended_after=2026-01-02T03:04:05Z&last_attempt=true", "")
+	if f := b.dispatcher.filter; f != (dispatcher.JobFilter{Task: 3, Limit: 100, EndedAfter: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Last: true}) {
+		t.Errorf("filter: %+v", f)
+	}
+	for query, at := range map[string]string{
+		"ended_after=2026-01-02T03:04:05Z": "query.ended_after", "task=3&state=ready&ended_after=2026-01-02T03:04:05Z": "query.state",
+		"task=3&ended_after=soon": "query.ended_after", "last_attempt=true": "query.last_attempt", "task=3&last_attempt=true&limit=201": "query.limit",
+	} {
+		if p := b.problem(b.call("GET", "/v1/jobs?"+query, ""), 422); len(p.Errors) != 1 || p.Errors[0].Location != at {
+			t.Errorf("%s: %v", query, p)
+		}
 	}
 	b.call("GET", "/v1/tasks?user=u&state=done,failed&share=A&label=l&after=7&limit=9", "")
 	if f := b.tasks.filter; !reflect.DeepEqual(f, view.Filter{User: "u", State: []string{"done", "failed"}, Share: "A", Label: "l", After: 7, Limit: 9}) {

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/divvyhq/divvy/api/wire"
 )
@@ -22,14 +23,17 @@ type JobFilter struct {
 	Share string // this one and those below it
 	Queue string
 	State string
-	Limit int
+	Limit int // 0 = 100; at most 1000, with LastAttempt 200
 	After string
+
+	EndedAfter  time.Time // with Task: jobs that ended after this time
+	LastAttempt bool      // with Task: each job with its running or last attempt
 }
 
 // List lists one page of jobs, by id.
 func (j Jobs) List(ctx context.Context, f JobFilter) (wire.Page[wire.JobRow], error) {
 	return get[wire.Page[wire.JobRow]](ctx, j.c, jobsPath, params("task", number(f.Task), "user", f.User, "share", f.Share, "queue", f.Queue,
-		"state", f.State, "limit", number(f.Limit), "after", f.After))
+		"state", f.State, "limit", number(f.Limit), "after", f.After, "ended_after", moment(f.EndedAfter), "last_attempt", flag(f.LastAttempt)))
 }
 
 // All goes through all pages.

@@ -95,6 +95,11 @@ func (r *Reader) JobsByID(ctx context.Context, ids []int64) ([]JobRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.withLast(ctx, rows)
+}
+
+// withLast returns the jobs of rows, each with its running or last attempt.
+func (r *Reader) withLast(ctx context.Context, rows []jobRow) ([]JobRow, error) {
 	jobs, err := r.shown(ctx, rows)
 	if err != nil {
 		return nil, err

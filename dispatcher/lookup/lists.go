@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -31,13 +32,16 @@ func (r *Reader) ids(ctx context.Context, verb string, args pg.Args) ([]int64, e
 }
 
 // listed looks a page up. Jobs that have left the state since their ids were found are left out.
-func (r *Reader) listed(ctx context.Context, ids []int64, state string) ([]JobRow, error) {
+func (r *Reader) listed(ctx context.Context, ids []int64, f JobFilter) ([]JobRow, error) {
 	rows, err := r.rows(ctx, ids, false)
 	if err != nil {
 		return nil, err
 	}
-	if state != "" {
-		rows = slices.DeleteFunc(rows, func(row jobRow) bool { return row.State != state })
+	if f.State != "" {
+		rows = slices.DeleteFunc(rows, func(row jobRow) bool { return row.State != f.State })
+	}
+	if f.Last {
+		return r.withLast(ctx, rows)
 	}
 	return r.shown(ctx, rows)
 }
@@ -53,7 +57,7 @@ func (r *Reader) Jobs(ctx context.Context, f JobFilter) (jobs []JobRow, err erro
 		if err != nil {
 			return nil, err
 		}
-		page, err := r.listed(ctx, ids, f.State)
+		page, err := r.listed(ctx, ids, JobFilter{State: f.State})
 		if err != nil {
 			return nil, err
 		}
@@ -92,13 +96,16 @@ func (r *Reader) TaskJobs(ctx context.Context, f JobFilter) (jobs []JobRow, next
 	if err != nil {
 		return nil, 0, err
 	}
-	jobs, err = r.listed(ctx, ids, f.State)
+	jobs, err = r.listed(ctx, ids, f)
 	return jobs, next, err
 }
 
 // taskIDs are ids of jobs of a task in a state, or in any; next is as of TaskJobs.
 func (r *Reader) taskIDs(ctx context.Context, f JobFilter, n int) (ids []int64, next int64, err error) {
 	args := pg.Args{"task": f.Task, "after": f.After, "n": n}
+	if !f.EndedAfter.IsZero() && f.State == "" {
+		return r.taskIDsOver(ctx, f, slices.Sorted(maps.Values(finals)), n)
+	}
 	switch f.State {
 	case "":
 		ids, err = r.ids(ctx, "task_ids", args)
@@ -128,7 +135,8 @@ func (r *Reader) taskIDsOver(ctx context.Context, f JobFilter, states []string, 
 	if len(upto) > 0 {
 		last, next = upto[0], upto[0]
 	}
-	ids, err = r.ids(ctx, "task_ids_over", pg.Args{"task": f.Task, "after": f.After, "upto": last, "states": states, "n": n})
+	args := pg.Args{"task": f.Task, "after": f.After, "upto": last, "states": states, "since": f.EndedAfter, "n": n}
+	ids, err = r.ids(ctx, "task_ids_over", args)
 	if err == nil && len(ids) == n {
 		next = ids[n-1]
 	}
@@ -198,7 +206,7 @@ func (r *Reader) LeasedJobs(ctx context.Context, f JobFilter) (jobs []JobRow, ne
 	if err != nil {
 		return nil, 0, err
 	}
-	jobs, err = r.listed(ctx, ids, leased)
+	jobs, err = r.listed(ctx, ids, JobFilter{State: leased})
 	return jobs, next, err
 }
 

@@ -119,6 +119,7 @@ func TestJobs(t *testing.T) {
 			for state := range map[string]bool{"": true, ready: true, waiting: true, leased: true, finished: true, failed: true, cancelled: true} {
 				w.checkPages(t, state, all)
 			}
+			w.checkEnds(t, last)
 			w.checkChoices(t)
 		})
 	}
@@ -156,6 +157,31 @@ func (w *world) checkPages(t *testing.T, state string, all []JobRow) {
 			}
 			same(t, fmt.Sprintf("those of task %d that are %s", task, state), want, got)
 		}
+	}
+}
+
+// checkEnds asks for the jobs of each task that ended after the end of one of them, each with its last attempt.
+func (w *world) checkEnds(t *testing.T, all []JobRow) {
+	t.Helper()
+	found := 0
+	for task := range w.tasks {
+		ended := slices.DeleteFunc(slices.Clone(all), func(j JobRow) bool { return j.Task != task || j.EndedAt == nil })
+		if len(ended) == 0 {
+			continue
+		}
+		since := ended[len(ended)/2].EndedAt
+		for _, state := range []string{"", finished, failed, cancelled} {
+			want := slices.DeleteFunc(slices.Clone(ended), func(j JobRow) bool { return !j.EndedAt.After(*since) || state != "" && j.State != state })
+			got, next, err := w.TaskJobs(t.Context(), JobFilter{Task: task, State: state, EndedAfter: *since, Last: true})
+			if err != nil || next != 0 {
+				t.Fatalf("next %d, %v", next, err)
+			}
+			same(t, fmt.Sprintf("jobs of task %d that ended %s after %v", task, state, since), want, got)
+			found += len(got)
+		}
+	}
+	if found == 0 {
+		t.Fatal("no job ended after another: the draw is worth nothing")
 	}
 }
 

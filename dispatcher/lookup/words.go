@@ -96,6 +96,9 @@ type JobFilter struct {
 	State string
 	After int64 // ids above this one: the cursor
 	Limit int   // 1 … 1000; 0 = 100
+
+	EndedAfter time.Time // of TaskJobs: jobs that ended after this time, in State, or in any final state if State is empty
+	Last       bool      // of TaskJobs: each job with its running or last attempt, as JobsByID has it
 }
 
 // JobChoice selects jobs of a task: those that are not over if Live, and those that ended in one of the states.

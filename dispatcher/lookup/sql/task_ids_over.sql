@@ -1,5 +1,5 @@
--- Ids of jobs of a task that are over in some states, behind a cursor and up to an id, block by block. Days before a block was made
--- are not looked at.
+-- Ids of jobs of a task that are over in some states, after a time, behind a cursor and up to an id, block by block. Days
+-- before a block was made are not looked at.
 SELECT o.id
 FROM (
     SELECT made_at, least(high, @upto::bigint) AS high, greatest(low, @after::bigint + 1) AS low FROM job_blocks
@@ -9,16 +9,20 @@ FROM (
 ) r
 CROSS JOIN LATERAL (
     (SELECT h.job AS id FROM history h
-    WHERE h.job BETWEEN r.low AND r.high AND h.ended_at >= r.made_at AND h.state = ANY (@states::"char"[]) ORDER BY h.job LIMIT @n::int)
+    WHERE h.job BETWEEN r.low AND r.high AND h.ended_at >= r.made_at AND h.ended_at > @since::timestamptz
+        AND h.state = ANY (@states::"char"[])
+    ORDER BY h.job LIMIT @n::int)
     UNION ALL
     (SELECT g.id
     FROM (
-        (SELECT e.low, e.high, e.state FROM over_ranges e WHERE e.high BETWEEN r.low AND r.high ORDER BY e.high LIMIT @n::int)
+        (SELECT e.low, e.high, e.state, e.at FROM over_ranges e
+        WHERE e.high BETWEEN r.low AND r.high AND e.state = ANY (@states::"char"[]) AND e.at > @since::timestamptz
+        ORDER BY e.high LIMIT @n::int)
         UNION ALL
-        (SELECT e.low, e.high, e.state FROM over_ranges e WHERE e.high > r.high ORDER BY e.high LIMIT 1)
+        (SELECT e.low, e.high, e.state, e.at FROM over_ranges e WHERE e.high > r.high ORDER BY e.high LIMIT 1)
     ) i
     CROSS JOIN LATERAL generate_series(greatest(i.low, r.low), least(i.high, r.high, greatest(i.low, r.low) + @n::int - 1)) AS g (id)
-    WHERE i.state = ANY (@states::"char"[]))
+    WHERE i.state = ANY (@states::"char"[]) AND i.at > @since::timestamptz)
     ORDER BY id LIMIT @n::int
 ) o
 LIMIT @n::int;
