@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/cmd/divvy/cli"
+	"github.com/divvyhq/divvy/cmd/divvy/shim"
 	"github.com/divvyhq/divvy/cmd/divvy/steer"
 	"github.com/divvyhq/divvy/cmd/divvy/tools"
 	"github.com/divvyhq/divvy/cmd/divvy/work"
@@ -18,6 +19,9 @@ import (
 func run(args []string, s cli.Streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	if shim.Known(args) { // before all commands are made: workflow engines call these by the thousand
+		return shim.Run(ctx, s, args[1], args[2:])
+	}
 	return cli.Execute(ctx, s, rootCommand, args)
 }
 
@@ -43,7 +47,7 @@ func rootCommand(c *cli.CLI) *cobra.Command {
 	}
 	add("run", serveCommand(c), pilotCommand(c), tools.Migrate(c), tools.Doctor(c), steer.Log(c), steer.Token(c), steer.Audit(c), demoCommand(c))
 	add("site", steer.Apply(c), steer.Shares(c), tools.Sim(c), steer.Tags(c), steer.Queue(c), work.Stock(c), steer.Resource(c), work.Claim(c), steer.Report(c), work.Status(c), steer.Health(c), steer.Import(c))
-	add("work", work.Task(c), work.Job(c), work.Watch(c), work.Top(c))
+	add("work", work.Task(c), work.Job(c), work.Watch(c), work.Top(c), shim.Slurm(c))
 	root.AddCommand(tools.Man(c))
 	root.AddCommand(payloadCommand(c))
 	return root

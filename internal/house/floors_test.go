@@ -39,6 +39,7 @@ var floors = map[string]int{
 	"internal/logs":       0,
 	"internal/loops":      1,
 	"internal/build":      0,
+	"internal/slurm":      0,
 	"internal/otlp":       0,
 	"migrations":          0,
 }
