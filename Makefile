@@ -1,6 +1,6 @@
 # Short names for what CONTRIBUTING.md describes. CI is .ci/run; it does not use this file.
 .DEFAULT_GOAL := help
-.PHONY: help build bin/divvy-bench quick test race lint bench profile demo screenshots faults failovers man release ci
+.PHONY: help build bin/divvy-bench quick test race lint bench profile demo screenshots faults failovers man release wheel ci
 
 GOLANGCI_VERSION := $(shell sed -n 's/^golangci_version=//p' .ci/lib.sh)
 RACE := ./dispatcher/... ./generator/... ./internal/pilot/... ./api/... ./internal/door/... ./internal/relay/... ./internal/pg/...
@@ -46,6 +46,9 @@ man: build ## manual pages and completions of shells, in man/ and completions/
 
 release: ## all that a release consists of, in dist/: archives for Linux and macOS, .deb, SBOMs, checksums; VERSION=v1.2.3
 	.ci/release $(VERSION)
+
+wheel: ## the Python client, dist/divvy-*.whl; VERSION=v1.2.3
+	.ci/wheel $(VERSION)
 
 screenshots: ## pictures of the page for the README, light and dark, in docs/ (needs Chromium)
 	DIVVY_SCREENSHOTS=$(CURDIR)/docs go test -count=1 -tags browser ./cmd/divvy/serve -run TestBrowserScreenshots

@@ -7,7 +7,7 @@ kustomize_version=v5.8.1
 kube_score_version=v1.20.0
 govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,containers,deploy,manifests,pandapilot,pgbouncer,promtool           # what needs more than Go and PostgreSQL
+tags=browser,chaos,containers,deploy,manifests,pandapilot,pgbouncer,promtool,python    # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 clients=${DIVVY_PANDA_CLIENTS:-../shared/clients}                         # PanDA's pilot and panda-client, on machines that have them
 export DIVVY_RELEASES=${DIVVY_RELEASES:-$cache/releases} # the release before, as the upgrade test built it
@@ -63,7 +63,7 @@ tests() {
 }
 
 # waiting : what waits most of the time: for terms to run out, for PanDA's pilots, which rest by minutes, for what dies, for images.
-waiting() { failover; pilots; dying; }
+waiting() { failover; pilots; python; dying; }
 
 # dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
 # disk says SKIPPED. Then what needs containers.
@@ -119,6 +119,9 @@ needs() {
   command -v promtool >/dev/null || missing+=(prometheus) # its server is not started: no tests need it
   if ! command -v "${DIVVY_CHROMIUM:-chromium}" chromium-browser google-chrome headless-shell >/dev/null; then missing+=(chromium fonts-dejavu-core); fi
   if [[ -d $clients ]] && ! /usr/bin/python3 -c 'import psutil' 2>/dev/null; then missing+=(python3 python3-psutil curl openssl); fi
+  if ! command -v mypy >/dev/null || ! /usr/bin/python3 -c 'import setuptools, wheel, pip, ensurepip, cloudpickle' 2>/dev/null; then
+    missing+=(mypy python3-cloudpickle python3-pip python3-setuptools python3-venv python3-wheel)
+  fi
   if ((${#missing[@]})); then apt_install "${missing[@]}"; fi
   if [[ " ${missing[*]-} " = *" etcd-server "* && -d /run/systemd/system && $(id -u) = 0 ]]; then systemctl disable --now etcd patroni || true; fi
   if [[ " ${missing[*]-} " = *" pgbouncer "* && -d /run/systemd/system && $(id -u) = 0 ]]; then systemctl disable --now pgbouncer || true; fi
@@ -234,6 +237,12 @@ pilots() {
   elif ! unshare --pid --fork --mount-proc --kill-child true; then check "$name" skip "no PID namespace can be made here: they are NOT tested"
   else DIVVY_PANDA_CLIENTS=$(realpath "$clients") tests "$name" -tags pandapilot -parallel 6 -timeout 15m -run TestPandaPilot ./internal/e2e
   fi
+}
+
+# python : the Python client: its types, and its tests, page and examples against a daemon. Jobs start an interpreter each.
+python() {
+  check "mypy" mypy --config-file api/python/pyproject.toml --cache-dir "$work/mypy" api/python/divvy
+  tests "Python" -tags python -timeout 15m -run TestPython ./internal/e2e
 }
 
 # short_bench : it runs, its recounts agree, and no figure is under a quarter of its target, or of what docs/performance.md

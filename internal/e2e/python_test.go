@@ -1,0 +1,55 @@
+//go:build python
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+const pythonSite = `
+shares: [{name: Analysis}]
+queues: [{name: HERE, slots: 8}]
+on_no_match: Analysis
+`
+
+// TestPython installs api/python without a network, and runs its tests, the page and the examples against a daemon and a pilot.
+func TestPython(t *testing.T) {
+	dir := t.TempDir()
+	site := filepath.Join(dir, "site.yml")
+	if err := os.WriteFile(site, []byte(pythonSite), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := serve(t, pgtest.DSN(t), "--site", site)
+	start(t, environment(), "pilot", "--server", d.client.URL(), "--queue", "HERE", "--slots", "8", "--work-dir", filepath.Join(dir, "work"))
+
+	env := environment("DIVVY_SERVER="+d.client.URL(), "DIVVY_VERSION=v1.2.3", "PYTHONDONTWRITEBYTECODE=1")
+	run := func(where, program string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir, cmd.Env = where, env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	copied, python := filepath.Join(dir, "python"), filepath.Join(dir, "venv/bin/python")
+	run(".", "cp", "-rL", "../../api/python", copied) // pip leaves files where it builds
+	run(dir, "/usr/bin/python3", "-m", "venv", "--system-site-packages", "venv")
+	run(dir, python, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", copied)
+	said := run(dir, python, "-c", `import divvy, importlib.metadata as m
+print(m.version("divvy"), [f.name for f in m.files("divvy") if f.name in ("LICENSE", "py.typed")], divvy.Client().run("echo hello")[0].log())`)
+	if said != "1.2.3 ['LICENSE', 'py.typed'] hello\n\n" && said != "1.2.3 ['py.typed', 'LICENSE'] hello\n\n" {
+		t.Errorf("installed: %q", said)
+	}
+	out := run("../../api/python", python, "-m", "unittest", "discover", "-v", "-t", ".", "-s", "tests")
+	if !strings.Contains(out, "test_futures") || strings.Contains(out, "needs a daemon") {
+		t.Errorf("tests against the daemon did not run:\n%s", out)
+	}
+}
