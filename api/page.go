@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/api/web"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/live"
 )
 
 // pageRoutes adds the page for people to the routes.
@@ -71,6 +72,15 @@ func (d pageDispatcher) DecidedLately(ctx context.Context, f dispatcher.DecidedF
 		return l
 	}
 	return d.Dispatcher.Lately(f)
+}
+
+// pageOutput is how much of each stream of a running attempt the page shows, in bytes.
+const pageOutput = 16 << 10
+
+// Output returns the end of what a running attempt wrote so far, and has it followed.
+func (d pageDispatcher) Output(ctx context.Context, job int64, a dispatcher.Attempt) string {
+	got := d.s.outputs.read(ctx, live.Question{Key: live.Key{Job: job, Attempt: a.Attempt}, Pilot: a.Pilot, From: [2]int64{-pageOutput, -pageOutput}, Most: pageOutput})
+	return live.Text(got.Pieces)
 }
 
 // TaskQueues returns where the jobs of a task may run.

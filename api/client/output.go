@@ -35,7 +35,8 @@ const followWait = 20 * time.Second
 
 // Follow goes through what a job writes, as it is written, until the job has ended; with an attempt, until that has. Each
 // answer has a chunk, or another State or Attempt than the one before, or is the last one (Over). While no
-// daemon answers it asks on, from where it was. It ends with an error if the daemon refuses the question or ctx ends.
+// daemon answers it asks on, from where it was. It ends with an error if the daemon refuses the question, ctx ends, or no
+// daemon answers the first question.
 //
 //	for out, err := range cl.Jobs().Follow(ctx, id, 0) {
 //		if err != nil {
@@ -53,7 +54,7 @@ func (j Jobs) Follow(ctx context.Context, id int64, attempt int) iter.Seq2[wire.
 		for try := 0; ; {
 			out, err := j.Output(ctx, q)
 			switch {
-			case err != nil && ctx.Err() == nil && IsUnavailable(err):
+			case err != nil && ctx.Err() == nil && IsUnavailable(err) && q.From != "":
 				if sleep(ctx, backoff(try, RetryAfter(err))) {
 					try++
 					continue

@@ -58,7 +58,10 @@ func (w *world) Outlook(context.Context) dispatcher.Standing {
 }
 func (w *world) QueuesNow(context.Context) []dispatcher.QueueStanding  { return w.queues }
 func (w *world) Job(context.Context, int64) (dispatcher.JobRow, error) { return w.job, w.err }
-func (w *world) JobLog(context.Context, int64, int) (string, error)    { return w.log, w.err }
+func (w *world) Output(_ context.Context, job int64, a dispatcher.Attempt) string {
+	return fmt.Sprintf("live %d.%d", job, a.Attempt)
+}
+func (w *world) JobLog(context.Context, int64, int) (string, error) { return w.log, w.err }
 func (w *world) Claim(context.Context, int64) (dispatcher.ClaimStanding, error) {
 	return w.claims[0], w.err
 }

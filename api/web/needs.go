@@ -23,6 +23,8 @@ type Dispatcher interface {
 	Job(ctx context.Context, id int64) (dispatcher.JobRow, error)
 	Jobs(context.Context, dispatcher.JobFilter) ([]dispatcher.JobRow, error)
 	JobLog(ctx context.Context, id int64, attempt int) (string, error)
+	// Output returns the end of what a running attempt wrote so far, and has it followed.
+	Output(ctx context.Context, job int64, a dispatcher.Attempt) string
 	TaskQueues(ctx context.Context, task int64) ([]dispatcher.KindQueues, error)
 	Explain(ctx context.Context, job int64) (dispatcher.Explanation, error)
 	Resources(ctx context.Context, name string) ([]dispatcher.ResourceStanding, error)

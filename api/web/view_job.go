@@ -21,7 +21,8 @@ type JobPage struct {
 	Moves   []Moment               `json:"timeline"`
 	Explain dispatcher.Explanation `json:"explain"` // at most some seconds old; its at says
 	Attempt int                    `json:"log_attempt,omitempty"`
-	Log     string                 `json:"log"` // end of what that attempt wrote
+	Log     string                 `json:"log"`                // end of what that attempt wrote
+	Live    bool                   `json:"log_live,omitempty"` // it still runs
 	Asked   asked                  `json:"-"`
 }
 
@@ -46,15 +47,17 @@ func (w *work) jobPage(ctx context.Context, r *Request) (Dated, error) {
 	if out.Explain, err = w.explained(ctx, out.Job); err != nil {
 		return nil, err
 	}
-	for _, t := range out.Job.Attempts { // the output of an attempt is kept when it ends
-		if t.EndedAt != nil && (attempt == 0 || attempt == t.Attempt) {
+	for _, t := range out.Job.Attempts {
+		if attempt == 0 || attempt == t.Attempt {
 			out.Attempt = t.Attempt
 		}
 	}
 	if attempt != 0 && out.Attempt == 0 {
-		return nil, fmt.Errorf("%w: attempt %d of job %d has not ended, or there is none", lookup.ErrNoAttempt, attempt, id)
+		return nil, fmt.Errorf("%w: there is no attempt %d of job %d", lookup.ErrNoAttempt, attempt, id)
 	}
-	if out.Attempt != 0 {
+	if t := out.running(); t != nil && t.Attempt == out.Attempt {
+		out.Live, out.Log = true, w.dispatcher.Output(ctx, id, *t)
+	} else if out.Attempt != 0 {
 		out.Log, err = w.dispatcher.JobLog(ctx, id, out.Attempt)
 		if err != nil && !errors.Is(err, lookup.ErrNoAttempt) {
 			return nil, err

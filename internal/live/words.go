@@ -1,6 +1,9 @@
 package live
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Stream is one of the two streams of a process.
 type Stream string
@@ -88,6 +91,22 @@ type Piece struct {
 	Stream Stream
 	Offset int64
 	Data   []byte
+}
+
+// Text returns pieces of both streams as people read them: with a heading for each, if there are both.
+func Text(pieces []Piece) string {
+	var b strings.Builder
+	for i, p := range pieces {
+		if len(pieces) > 1 {
+			b.WriteString("--- " + string(p.Stream) + "\n")
+		}
+		text := strings.ToValidUTF8(string(p.Data), "\uFFFD")
+		b.WriteString(text)
+		if i+1 < len(pieces) && !strings.HasSuffix(text, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }
 
 // Limits bound the memory. A zero field has the default.

@@ -21,7 +21,8 @@
 //  4. A server that is away stops nothing: jobs run on; pulls, renewals and results are repeated with growing,
 //     jittered pauses, not before Retry-After, and at once when another call gets an answer.
 //  5. A lost lease has its processes killed at once, and nothing is reported for it.
-//  6. Run leaves no process, no goroutine and no lease behind.
+//  6. What jobs write is sent while they are followed (live.go). No job and no result waits for that.
+//  7. Run leaves no process, no goroutine and no lease behind.
 //
 // # Leaving
 //

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/wire"
+	outputs "github.com/divvyhq/divvy/internal/live"
 )
 
 const (
@@ -48,6 +49,9 @@ type fake struct {
 	refuse    func(wire.Result) bool // results that cannot be taken
 	pullError func() error           // instead of an answer
 	renewS    float64
+	noOutput  error // of calls about output
+	outputs   *outputs.Outputs
+	nOutputs  int // calls about output
 }
 
 // trouble is an error answer as api/client has them.
@@ -67,7 +71,7 @@ var errAway = errors.New("connection refused")
 func newFake() *fake {
 	return &fake{
 		changed: make(chan struct{}), live: map[string]wire.Lease{}, asked: map[string]wire.PullRequest{},
-		gave: map[string][]wire.Lease{}, results: map[string]wire.Result{}, cancels: map[string]wire.CancelOrder{}, renewS: 0.05,
+		gave: map[string][]wire.Lease{}, results: map[string]wire.Result{}, cancels: map[string]wire.CancelOrder{}, renewS: 0.05, outputs: outputs.New(outputs.Limits{}),
 	}
 }
 
@@ -234,4 +238,31 @@ func (s *fake) Finish(ctx context.Context, req wire.FinishRequest) (reply wire.F
 		}
 	})
 	return reply, err
+}
+
+// Output keeps what is wanted as the daemon does.
+func (s *fake) Output(ctx context.Context, req wire.OutputReport) (wire.OutputReply, error) {
+	s.mu.Lock()
+	s.nOutputs++
+	down, refused, outs := s.down, s.noOutput, s.outputs
+	var chunks []outputs.Chunk
+	for _, c := range req.Chunks {
+		key := outputs.Key{Attempt: 1}
+		_, _ = fmt.Sscanf(c.Lease, "lease-%d", &key.Job)
+		_, runs := s.live[c.Lease]
+		chunks = append(chunks, outputs.Chunk{Key: key, Runs: runs, OutputChunk: outputs.OutputChunk{
+			Lease: c.Lease, Stream: outputs.Stream(c.Stream), Wanted: c.Wanted, Offset: c.Offset, Data: c.Data, End: c.End}})
+	}
+	s.mu.Unlock()
+	switch {
+	case down:
+		return wire.OutputReply{}, errAway
+	case refused != nil:
+		return wire.OutputReply{}, refused
+	}
+	var reply wire.OutputReply
+	for _, w := range outs.Wait(ctx, req.Pilot, chunks, seconds(req.WaitS)) {
+		reply.Wanted = append(reply.Wanted, wire.OutputWanted{Job: w.Job, Attempt: w.Attempt, Stream: string(w.Stream), From: w.From})
+	}
+	return reply, ctx.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/divvyhq/divvy/api/wire"
@@ -25,6 +26,7 @@ type pilot struct {
 	pulls    pulls
 	outbox   outbox
 	renewals renewals
+	live     *live
 	life     life
 	away     time.Time // since when the server is; zero: it answers
 }
@@ -68,11 +70,15 @@ func Run(ctx context.Context, cfg Config) error {
 	p := &pilot{
 		cfg: cfg, log: cfg.Log, host: host, calls: newCalls(),
 		free: room{cfg.Slots, cfg.Cores, cfg.MemoryMB, cfg.DiskMB}, fresh: true,
-		runs: map[string]*run{}, pulls: pulls{prefix: rand.Text()[:10]}, renewals: renewals{wait: cfg.timing.Renew},
+		runs: map[string]*run{}, pulls: pulls{prefix: rand.Text()[:10]}, renewals: renewals{wait: cfg.timing.Renew}, live: newLive(cfg),
 		life: life{begun: now, idleSince: now},
 	}
 	p.log.Info("pilot starts", "queue", cfg.Queue, "pilot", cfg.Name, "slots", cfg.Slots, "cores", cfg.Cores, "work", host.Root())
+	var beside sync.WaitGroup
+	beside.Go(func() { p.live.run(context.Background()) })
 	p.loop(ctx)
+	p.live.leave()
+	beside.Wait()
 	p.calls.end()
 	p.log.Info("pilot leaves", "jobs", p.life.nJobs)
 	return p.life.err
@@ -194,6 +200,7 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 	if p.life.killed {
 		r.kill()
 	}
+	p.live.add(l, r.job)
 	p.calls.beside(func() {
 		res, size := p.host.Run(r.job)
 		p.calls.post(func() { p.endedRun(r, res, size) })
@@ -204,6 +211,7 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 // endedRun takes a result in, unless the lease is lost.
 func (p *pilot) endedRun(r *run, res wire.Result, size int) {
 	r.ended, r.result, r.size = true, res, size
+	p.live.ended(r.lease)
 	if r.lost {
 		p.drop(r)
 		return

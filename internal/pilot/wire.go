@@ -11,4 +11,5 @@ type Client interface {
 	Pull(context.Context, wire.PullRequest) (wire.PullReply, error)
 	Renew(context.Context, wire.RenewRequest) (wire.RenewReply, error)
 	Finish(context.Context, wire.FinishRequest) (wire.FinishReply, error)
+	Output(context.Context, wire.OutputReport) (wire.OutputReply, error)
 }

@@ -78,22 +78,6 @@ func jobKill(ctx context.Context, c *cli.CLI, cl *client.Client, args []string) 
 	return errors.Join(failed, err)
 }
 
-func jobLogsCommand(c *cli.CLI) *cobra.Command {
-	var attempt int
-	cmd := &cobra.Command{Use: "logs JOB", Aliases: []string{"log"}, Short: "Print the end of what an attempt wrote", Args: cli.Takes("JOB, the id of a job"),
-		RunE: cli.ByID(c, "job", func(ctx context.Context, cl *client.Client, id int64) (wire.Log, error) {
-			return cl.Jobs().Log(ctx, id, attempt)
-		},
-			func(w cli.Paper, log wire.Log) {
-				io.WriteString(w, log.Tail)
-				if log.Tail != "" && !strings.HasSuffix(log.Tail, "\n") {
-					io.WriteString(w, "\n")
-				}
-			})}
-	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt; 0 = the last one")
-	return cmd
-}
-
 func writeJobs(w cli.Paper, page wire.Page[wire.JobRow]) {
 	show.Table[wire.JobRow]{
 		Heads: []string{">job", ">task", "share", "state", ">attempt", "queue", ">age"},

@@ -17,6 +17,7 @@ type Job struct {
 	pid int    // of the first process, also the process group; 0 before it started
 
 	mu     sync.Mutex
+	logs   string // folder of what it writes; "" before it started
 	state  wire.LeaseState
 	cpu    float64 // seconds
 	memory int64   // peak, bytes
@@ -64,6 +65,7 @@ func (j *Job) ordered() (*Stop, time.Time) {
 func (j *Job) started() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.logs = j.dir
 	if j.state == "starting" {
 		j.state = "running"
 	}
