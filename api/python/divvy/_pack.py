@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import pickle
 import pkgutil
@@ -11,6 +10,8 @@ import sys
 import uuid
 import zlib
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+
+from . import _worker
 
 try:
     import cloudpickle as _cloudpickle
@@ -48,10 +49,10 @@ def pack(function: Callable[..., Any], calls: Calls, folder: str) -> Packed:
     head = _head(whole, by_value, folder)
     body = _text(whole)
     if len(body) <= MOST_INPUT:
-        return Packed(name, _json(head), body)
+        return Packed(name, _worker.pack(head), body)
     arguments, apart = _text(_dumps((None, calls), name)[0]), _text(_dumps(function, name)[0])
     if len(arguments) <= MOST_INPUT and len(apart) <= MOST_FUNCTION:
-        return Packed(name, _json({**head, "function": apart}), arguments)
+        return Packed(name, _worker.pack({**head, "function": apart}), arguments)
     if not folder:
         raise ValueError(
             f"{name} and its arguments have {len(body)} bytes, more than {MOST_INPUT}: give the Executor a folder= that pilots "
@@ -60,7 +61,7 @@ def pack(function: Callable[..., Any], calls: Calls, folder: str) -> Packed:
     file = os.path.join(folder, uuid.uuid4().hex + ".call")
     with open(file, "w", encoding="ascii") as f:
         f.write(body)
-    return Packed(name, _json(head), "@" + file, file)
+    return Packed(name, _worker.pack(head), "@" + file, file)
 
 
 def _dumps(value: Any, name: str) -> Tuple[bytes, bool]:
@@ -95,10 +96,6 @@ def _head(data: bytes, by_value: bool, folder: str) -> Dict[str, Any]:
 
 def _text(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 1)).decode()
-
-
-def _json(head: Dict[str, Any]) -> str:
-    return _text(json.dumps(head).encode())
 
 
 def _name(function: Any) -> str:
