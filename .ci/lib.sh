@@ -7,9 +7,10 @@ kustomize_version=v5.8.1
 kube_score_version=v1.20.0
 govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,containers,deploy,manifests,pandapilot,pgbouncer,promtool,python    # what needs more than Go and PostgreSQL
+tags=browser,chaos,clusters,containers,deploy,manifests,pandapilot,pgbouncer,promtool,python    # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 clients=${DIVVY_PANDA_CLIENTS:-../shared/clients}                         # PanDA's pilot and panda-client, on machines that have them
+clusters=${DIVVY_CLUSTER_TOOLS:-../shared/tools/clusters}                # workflow engines that speak to batch systems, on machines that have them
 export DIVVY_RELEASES=${DIVVY_RELEASES:-$cache/releases} # the release before, as the upgrade test built it
 work=$(mktemp -d "${TMPDIR:-/tmp}/divvy-ci.XXXXXX")
 totals=$work/totals
@@ -63,7 +64,7 @@ tests() {
 }
 
 # waiting : what waits most of the time: for terms to run out, for PanDA's pilots, which rest by minutes, for what dies, for images.
-waiting() { failover; pilots; python; dying; }
+waiting() { failover; pilots; python; engines; dying; }
 
 # dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
 # disk says SKIPPED. Then what needs containers.
@@ -243,6 +244,14 @@ pilots() {
 python() {
   check "mypy" mypy --config-file api/python/pyproject.toml --cache-dir "$work/mypy" api/python/divvy
   tests "Python" -tags python -timeout 15m -run TestPython ./internal/e2e
+}
+
+# engines : workflow engines of Debian, which take divvy for Slurm.
+engines() {
+  local name="Snakemake and Toil by Slurm's words"
+  if [[ ! -x $clusters/snakemake.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
+  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 20m -run TestClustersSlurmWords ./internal/e2e
+  fi
 }
 
 # short_bench : it runs, its recounts agree, and no figure is under a quarter of its target, or of what docs/performance.md

@@ -23,7 +23,7 @@ import (
 const runAsDivvy = "DIVVY_TEST_RUN_AS_DIVVY"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(runAsDivvy) != "" || len(os.Args) > 1 && os.Args[1] == "payload" {
+	if os.Getenv(runAsDivvy) != "" || len(os.Args) > 1 && (os.Args[1] == "payload" || os.Args[1] == "slurm") {
 		os.Exit(run(os.Args[1:], cli.StandardStreams()))
 	}
 	pgtest.Main(m)

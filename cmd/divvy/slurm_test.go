@@ -52,6 +52,13 @@ func newSlurmUser(t *testing.T) *slurmUser {
 	return &slurmUser{t: t, dir: t.TempDir(), env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=/nonexistent", "USER=alice", "TZ=UTC", runAsDivvy + "=1"}}
 }
 
+// on is the user in a part of the test.
+func (u *slurmUser) on(t *testing.T) *slurmUser {
+	part := *u
+	part.t = t
+	return &part
+}
+
 // sh runs a line of shell.
 func (u *slurmUser) sh(line string) outcome {
 	u.t.Helper()
@@ -103,8 +110,9 @@ func TestSlurmWords(t *testing.T) {
 	u := newSlurmUser(t)
 
 	t.Run("snakemake", func(t *testing.T) {
+		u := u.on(t)
 		u.says(`sinfo -o %P`, "PARTITION\nany*\nLOCAL\nfar\n")
-		o := u.sh(`mkdir -p logs && sbatch -J snakejob_1 -o logs/%j.log --export=ALL -p any -t 5 --mem 100 --cpus-per-task=1 -D "$PWD" --wrap='echo it'"'"'s {{ready}}; srun -n1 --cpu-bind=q sh -c "exit 0"'`)
+		o := u.sh(`mkdir -p logs && sbatch -J snakejob_1 -o logs/%j.log --export=ALL -p any -t 5 --mem 100 --cpus-per-task=1 -D "$PWD" --wrap='echo "it'"'"'s {{ready}}"; srun -n1 --cpu-bind=q sh -c "exit 0"'`)
 		id := strings.TrimPrefix(strings.TrimSpace(o.out), "Submitted batch job ")
 		if o.code != 0 || o.out != "Submitted batch job "+id+"\n" {
 			t.Fatalf("%+v", o)
@@ -113,6 +121,7 @@ func TestSlurmWords(t *testing.T) {
 		u.file("logs/"+id+".log", "it's {{ready}}\n")
 	})
 	t.Run("toil", func(t *testing.T) {
+		u := u.on(t)
 		id := u.submit(`sbatch --parsable -J toil_job_1 --export=ALL,OMP_NUM_THREADS=1 --mem=100 --cpus-per-task=1 -o F.%j.out.log -e F.%j.err.log --wrap='echo $OMP_NUM_THREADS; echo bad >&2; exit 3'`)
 		killed := u.submit(`sbatch --parsable --wrap='kill -KILL $$'`)
 		u.says(`sacct -n -j `+id+`,`+killed+` --format JobIDRaw,State,ExitCode -P -S 1970-01-01`, id+"|FAILED|3:0\n"+killed+"|FAILED|0:9\n")
@@ -123,6 +132,7 @@ func TestSlurmWords(t *testing.T) {
 		}
 	})
 	t.Run("the plugin of snakemake", func(t *testing.T) {
+		u := u.on(t)
 		id := u.submit(`sbatch --parsable --job-name 7b0c --output %A_%a.log --array=1-3,9 --ntasks=1 --cpus-per-task=1 -C os=el9 --wrap='echo $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_COUNT'`)
 		u.says(`squeue --format='%i|%T' --states=all --noheader --name 7b0c`, strings.ReplaceAll("ID_1|COMPLETED\nID_2|COMPLETED\nID_3|COMPLETED\nID_9|COMPLETED\n", "ID", id))
 		u.file(id+"_9.log", "9 "+id+" 4\n")
@@ -136,6 +146,7 @@ func TestSlurmWords(t *testing.T) {
 		u.says(`sacctmgr -n -s list user "alice" format=account%20 | tr -d ' '`, "A\nB\n")
 	})
 	t.Run("nextflow", func(t *testing.T) {
+		u := u.on(t)
 		if err := os.WriteFile(filepath.Join(u.dir, ".command.run"), []byte("#!/bin/bash\n#SBATCH -J nf-x\n#SBATCH -o \"out file\"\n#SBATCH --no-requeue\n#SBATCH --signal B:USR2@30\n#SBATCH -c 1 -t 01:00:00 --mem 100M\necho \"$1\"; echo 0 >.exitcode\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +159,8 @@ func TestSlurmWords(t *testing.T) {
 		}
 	})
 	t.Run("submitit and parsl", func(t *testing.T) {
-		id := u.submit(`sbatch --parsable --open-mode=append --wckey=submitit --array=0-1%1 --output=%A_%a_0_log.out --wrap='srun --unbuffered --output %j_%t_log.out sh -c "echo task \$SLURM_PROCID"'`)
+		u := u.on(t)
+		id := u.submit(`sbatch --parsable --open-mode=append --wckey=submitit --array=0-1 --output=%A_%a_0_log.out --wrap='srun --unbuffered --output %j_%t_log.out sh -c "echo task \$SLURM_PROCID"'`)
 		u.says(`sacct -o JobID,State --parsable2 -j `+id, "JobID|State\n"+id+"_0|COMPLETED\n"+id+"_1|COMPLETED\n")
 		if files, err := filepath.Glob(filepath.Join(u.dir, "1*_0_log.out")); len(files) != 2 {
 			t.Errorf("files of tasks: %q %v", files, err)
@@ -159,13 +171,14 @@ func TestSlurmWords(t *testing.T) {
 		u.file("two.out", "0: 0 of 2\n1: 1 of 2\n")
 	})
 	t.Run("ends", func(t *testing.T) {
+		u := u.on(t)
 		long := u.submit(`sbatch --parsable -t 0:01 --wrap='exec sleep 600'`)
 		u.says(`sacct -n -P -o State -j `+long, "TIMEOUT\n")
-		far := u.submit(`sbatch --parsable -p far -a 5-9%2 --wrap=true`)
+		far := u.submit(`sbatch --parsable -p far -a 5-9 --wrap=true`)
 		next := u.submit(`sbatch --parsable -d afterok:` + far + ` --wrap=true`)
-		u.says(`squeue -h -o '%i %t %P' -j `+far, far+"_[5-9%2] PD far\n")
+		u.says(`squeue -h -o '%i %t %P' -j `+far, far+"_[5-9] PD far\n")
 		u.says(`squeue -h -r -o '%i' -j `+far+`_7`, far+"_7\n")
-		u.says(`scancel `+far+`_7; squeue -h -o '%i' -j `+far, far+"_[5-6,8-9%2]\n")
+		u.says(`scancel `+far+`_7; squeue -h -o '%i' -j `+far, far+"_[5-6,8-9]\n")
 		u.says(`scancel `+far+` 999999; sacct -nPX -o State -j `+far+` | sort | uniq -c | tr -s ' '`, " 5 CANCELLED\n")
 		u.says(`sacct -nP -o State -j `+next, "CANCELLED\n")
 		any := u.submit(`sbatch --parsable -d afterany:` + far + ` -A b --wrap=true`)
@@ -175,6 +188,7 @@ func TestSlurmWords(t *testing.T) {
 		u.says(`scancel `+run+` && sacct -nP -o State,ExitCode -j `+run, "CANCELLED|0:15\n")
 	})
 	t.Run("waiting", func(t *testing.T) {
+		u := u.on(t)
 		if o := u.sh(`sbatch --wait -Q --wrap='exit 5'`); o.code != 5 || o.out != "" {
 			t.Errorf("sbatch --wait: %+v", o)
 		}
@@ -183,6 +197,7 @@ func TestSlurmWords(t *testing.T) {
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
+		u := u.on(t)
 		for line, want := range map[string]outcome{
 			`sbatch --begin=now --wrap=true`:                {255, "", "sbatch: unrecognized option '--begin=now'\nTry \"sbatch --help\" for more information\n"},
 			`printf '#!/bin/sh\n#SBATCH --hold\n' | sbatch`: {255, "", "sbatch: unrecognized option '--hold'\nTry \"sbatch --help\" for more information\n"},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -81,18 +80,21 @@ func (l *lister) rows(ctx context.Context, t wire.Task, d deep) (rows []slurm.Ro
 		}
 		return []slurm.Row{base}, nil
 	}
-	jobs, err := l.jobs(ctx, t.ID)
+	jobs, err := l.jobs(ctx, t.ID, true)
 	if err != nil || len(jobs) == 0 {
 		base.State = stateOf(t)
 		return []slurm.Row{base}, err
 	}
-	row, err := l.row(ctx, t, base, jobs[len(jobs)-1], d)
-	return []slurm.Row{row}, err
+	return []slurm.Row{row(t, base, jobs[len(jobs)-1])}, nil
 }
 
-// jobs are all of a task, by id.
-func (l *lister) jobs(ctx context.Context, task int64) (all []wire.JobRow, err error) {
-	for j, err := range l.client.Jobs().All(ctx, client.JobFilter{Task: task, Limit: 1000}) {
+// jobs are all of a task, by id, each with its last attempt if that is wanted.
+func (l *lister) jobs(ctx context.Context, task int64, attempts bool) (all []wire.JobRow, err error) {
+	f := client.JobFilter{Task: task, Limit: 1000}
+	if attempts {
+		f.LastAttempt, f.Limit = true, 200
+	}
+	for j, err := range l.client.Jobs().All(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
@@ -174,12 +176,20 @@ func whyOf(t wire.Task) string {
 	return "Priority"
 }
 
-// row is that of one job.
-func (l *lister) row(ctx context.Context, t wire.Task, r slurm.Row, j wire.JobRow, d deep) (slurm.Row, error) {
-	r.Raw = j.ID
+// row is that of one job. What only an attempt says is left out where it has none.
+func row(t wire.Task, r slurm.Row, j wire.JobRow) slurm.Row {
+	r.Raw, r.At.Start = j.ID, time.Time{}
+	if j.EndedAt != nil {
+		r.At.End = *j.EndedAt
+	}
+	var last wire.Attempt
+	if n := len(j.Attempts); n > 0 {
+		last = j.Attempts[n-1]
+	}
 	switch j.State {
 	case "waiting", "ready":
-		r.State, r.At.Start = slurm.Pending, time.Time{}
+		r.State = slurm.Pending
+		return r
 	case "leased":
 		if r.State = slurm.Running; t.State == "aborting" || t.State == "aborted" {
 			r.State = slurm.Completing
@@ -189,85 +199,46 @@ func (l *lister) row(ctx context.Context, t wire.Task, r slurm.Row, j wire.JobRo
 	case "cancelled":
 		r.State, r.Ended.Signal = slurm.Cancelled, 15
 	default:
-		r.State = slurm.Failed
+		r.State, r.Ended.Code, r.Ended.Signal = slurm.FailedAs(slurm.Attempt{Outcome: last.State, Code: last.ExitCode, Message: last.Message})
 	}
-	if j.EndedAt != nil {
-		r.At.End = *j.EndedAt
+	r.Node, r.Size.UsedMB, r.Size.UsedCPUSeconds, r.At.Start = last.Node, last.Usage.MemoryMB, last.Usage.CPUSeconds, last.ClaimedAt
+	if last.StartedAt != nil {
+		r.At.Start = *last.StartedAt
 	}
-	if r.State != slurm.Failed && (!d.attempts || r.State == slurm.Pending) {
-		if r.Array != nil {
-			r.At.Start = time.Time{} // the task's is that of its first piece
-		}
-		return r, nil
-	}
-	full, err := l.client.Jobs().Get(ctx, j.ID)
-	if err != nil {
-		return r, err
-	}
-	r.At.Start = time.Time{}
-	if len(full.Attempts) > 0 {
-		a := full.Attempts[len(full.Attempts)-1]
-		r.Node, r.Size.UsedMB, r.Size.UsedCPUSeconds, r.At.Start = a.Node, a.Usage.MemoryMB, a.Usage.CPUSeconds, a.ClaimedAt
-		if a.StartedAt != nil {
-			r.At.Start = *a.StartedAt
-		}
-		if r.State == slurm.Failed {
-			r.State, r.Ended.Code, r.Ended.Signal = slurm.FailedAs(slurm.Attempt{Outcome: a.State, Code: a.ExitCode, Message: a.Message})
-		}
-	}
-	return r, nil
+	return r
 }
 
 // pieces are the rows of an array: each piece that has begun, and the pending ones together.
 func (l *lister) pieces(ctx context.Context, t wire.Task, base slurm.Row, d deep) (rows []slurm.Row, err error) {
-	jobs, err := l.jobs(ctx, t.ID)
+	jobs, err := l.jobs(ctx, t.ID, d.attempts || t.Jobs.Failed > 0)
 	if err != nil {
 		return nil, err
 	}
-	last := map[int64]wire.JobRow{} // of each piece the last: a retry makes another
+	base.At.Start = time.Time{} // that of the first piece
+	last := map[int64]wire.JobRow{}
 	for _, j := range jobs {
-		last[j.Index] = j
+		last[j.Index] = j // a retry has a larger id
 	}
-	var mu sync.Mutex
 	var pending []int64
-	indices := make([]int64, base.Array.Len())
-	for i := range indices {
-		indices[i] = int64(i)
-	}
-	out, err := each(ctx, indices, func(ctx context.Context, i int64) (*slurm.Row, error) {
+	for i := range base.Array.Len() {
 		r := base
-		r.Piece = base.Array.ID(i)
-		j, made := last[i]
-		switch {
-		case made:
-			if r, err := l.row(ctx, t, r, j, d); err != nil || r.State != slurm.Pending || d.split {
-				return &r, err
-			}
-		case t.EndedAt != nil:
-			r.State, r.At.Start, r.At.End, r.Ended.Signal = slurm.Cancelled, time.Time{}, *t.EndedAt, 15
-			return &r, nil
-		case d.split:
-			r.State, r.At.Start = slurm.Pending, time.Time{}
-			return &r, nil
+		r.Piece, r.State = base.Array.ID(i), slurm.Pending
+		if j, made := last[i]; made {
+			r = row(t, r, j)
+		} else if t.EndedAt != nil {
+			r.State, r.At.End, r.Ended.Signal = slurm.Cancelled, *t.EndedAt, 15
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		pending = append(pending, r.Piece)
-		return nil, nil
-	})
-	if err != nil {
-		return nil, err
+		if r.State == slurm.Pending && !d.split {
+			pending = append(pending, r.Piece)
+			continue
+		}
+		rows = append(rows, r)
 	}
 	if len(pending) > 0 {
 		rest := base.Array.Of(pending)
 		r := base
-		r.State, r.Array, r.At.Start = slurm.Pending, &rest, time.Time{}
-		rows = append(rows, r)
-	}
-	for _, r := range out {
-		if r != nil {
-			rows = append(rows, *r)
-		}
+		r.State, r.Array = slurm.Pending, &rest
+		rows = slices.Insert(rows, 0, r)
 	}
 	return rows, nil
 }

@@ -135,7 +135,7 @@ func (c *command) jobOf(ctx context.Context, id slurm.ID, known map[int64][]wire
 		return 0, nil
 	}
 	if known[id.Job] == nil {
-		if known[id.Job], err = c.jobs(ctx, id.Job); err != nil {
+		if known[id.Job], err = c.jobs(ctx, id.Job, false); err != nil {
 			return 0, err
 		}
 	}

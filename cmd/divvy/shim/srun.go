@@ -341,7 +341,7 @@ func (c *command) remote(ctx context.Context) error {
 	if j.Files.Output != "" {
 		return ended
 	}
-	jobs, err := c.jobs(context.WithoutCancel(ctx), id)
+	jobs, err := c.jobs(context.WithoutCancel(ctx), id, false)
 	if err != nil || len(jobs) == 0 {
 		return errors.Join(ended, err)
 	}
