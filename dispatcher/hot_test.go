@@ -35,7 +35,7 @@ func (d *Dispatcher) pull(ctx context.Context, p machine.Pull, wait time.Duratio
 // renderTrue has pilots do nothing.
 func renderTrue(_ context.Context, leases []machine.Lease) (runs []Run, err error) {
 	for range leases {
-		runs = append(runs, Run{Command: []string{"true"}, Need: job.Requirements{Cores: 1}})
+		runs = append(runs, Run{Filled: job.Filled{Command: []string{"true"}}, Need: job.Requirements{Cores: 1}})
 	}
 	return runs, nil
 }

@@ -121,7 +121,7 @@ func (p *pulling) reply(answer lease.Answer) (PullReply, error) {
 	for i, l := range leases {
 		run, key := &runs[i], lease.Key{Job: l.Job, Attempt: l.Attempt, Nonce: l.Nonce}
 		reply.Leases[i] = Lease{Lease: tokenOf(key), Job: l.Job, Attempt: int(l.Attempt), Task: l.Task, Share: d.site.path(l.Share),
-			Command: run.Command, Env: run.Env, Cores: run.Need.Cores, MemoryMB: run.Need.MemoryMB, DiskMB: run.Need.DiskMB,
+			Command: run.Command, Env: run.Env, Paths: run.Paths, Cores: run.Need.Cores, MemoryMB: run.Need.MemoryMB, DiskMB: run.Need.DiskMB,
 			WalltimeS: run.Need.WalltimeS, ExpiresIn: d.cfg.Timing.First.Seconds()}
 	}
 	d.meter.Count(d.site.waits(leases, runs))

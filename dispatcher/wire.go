@@ -50,18 +50,19 @@ type PullRequest struct {
 // Lease is the right to run one attempt of a job, with all that the pilot needs to run it. Command and Env are only
 // to be read: other leases of the task may have the same ones.
 type Lease struct {
-	Lease     string            `json:"lease" doc:"Opaque token: the fence of renew and finish."`
-	Job       int64             `json:"job"`
-	Attempt   int               `json:"attempt"`
-	Task      int64             `json:"task"`
-	Share     string            `json:"share" doc:"Path of the share that pays."`
-	Command   []string          `json:"command"`
-	Env       map[string]string `json:"env"`
-	Cores     int               `json:"cores"`
-	MemoryMB  int64             `json:"memory_mb"`
-	DiskMB    int64             `json:"disk_mb"`
-	WalltimeS int64             `json:"walltime_s"`
-	ExpiresIn float64           `json:"expires_in_s" doc:"Seconds until the lease ends unless renewed."`
+	Lease   string            `json:"lease" doc:"Opaque token: the fence of renew and finish."`
+	Job     int64             `json:"job"`
+	Attempt int               `json:"attempt"`
+	Task    int64             `json:"task"`
+	Share   string            `json:"share" doc:"Path of the share that pays."`
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env"`
+	job.Paths
+	Cores     int     `json:"cores"`
+	MemoryMB  int64   `json:"memory_mb"`
+	DiskMB    int64   `json:"disk_mb"`
+	WalltimeS int64   `json:"walltime_s"`
+	ExpiresIn float64 `json:"expires_in_s" doc:"Seconds until the lease ends unless renewed."`
 }
 
 // PullReply carries at least one lease; a pull that got none returns ErrNoJobs.

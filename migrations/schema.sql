@@ -1556,7 +1556,10 @@ CREATE TABLE public.payloads (
     env jsonb NOT NULL,
     matrix jsonb NOT NULL,
     roles jsonb,
-    retry jsonb
+    retry jsonb,
+    dir text DEFAULT ''::text NOT NULL,
+    stdout text DEFAULT ''::text NOT NULL,
+    stderr text DEFAULT ''::text NOT NULL
 );
 
 COMMENT ON TABLE public.payloads IS 'What the jobs of a task run: the template into which the piece of a job is put.';
@@ -1564,6 +1567,12 @@ COMMENT ON TABLE public.payloads IS 'What the jobs of a task run: the template i
 COMMENT ON COLUMN public.payloads.roles IS 'Commands of roles that have their own.';
 
 COMMENT ON COLUMN public.payloads.retry IS 'Terms of the task for attempts that do not finish; NULL: none.';
+
+COMMENT ON COLUMN public.payloads.dir IS 'Template of the folder that jobs run in; empty: one of their own.';
+
+COMMENT ON COLUMN public.payloads.stdout IS 'Template of the file for the output of a job; empty: the pilot''s.';
+
+COMMENT ON COLUMN public.payloads.stderr IS 'The same for errors.';
 
 CREATE TABLE public.placings (
     share_id integer NOT NULL,

@@ -389,6 +389,9 @@ type Lease struct {
 	Share     string            `json:"share"` // Path of the share that pays.
 	Command   []string          `json:"command"`
 	Env       map[string]string `json:"env"`
+	Dir       string            `json:"dir,omitempty"`    // Absolute path of the folder that jobs run in; default: an empty one of their own. May have the placeholders of command.
+	Stdout    string            `json:"stdout,omitempty"` // Absolute path of a file for the output of a job, emptied at each attempt. May have the placeholders of command.
+	Stderr    string            `json:"stderr,omitempty"` // The same for errors; it may be the same file.
 	Cores     int               `json:"cores"`
 	MemoryMB  int64             `json:"memory_mb"`
 	DiskMB    int64             `json:"disk_mb"`
@@ -1307,6 +1310,9 @@ type TaskSpec struct {
 	Split           *Split              `json:"split,omitempty"`           // How events or inputs fall into jobs, in place of a per_job.
 	Scout           int                 `json:"scout,omitempty"`           // So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task.
 	Locality        string              `json:"locality,omitempty"`        // Whether jobs run only where their inputs are, or there first; default: preferred.
+	Dir             string              `json:"dir,omitempty"`             // Absolute path of the folder that jobs run in; default: an empty one of their own. May have the placeholders of command.
+	Stdout          string              `json:"stdout,omitempty"`          // Absolute path of a file for the output of a job, emptied at each attempt. May have the placeholders of command.
+	Stderr          string              `json:"stderr,omitempty"`          // The same for errors; it may be the same file.
 	Matrix          []Axis              `json:"matrix,omitempty"`          // One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values.
 	Resources       map[string]int64    `json:"resources,omitempty"`       // Units of resources that each job holds while it has a slot, such as maya: 1 or, of a keyed family, table:orders: 1.
 	IOIntensity     float64             `json:"io_intensity,omitempty"`    // MB/s that each job reads and writes, with up to three decimals; a queue runs no more than its max_io.

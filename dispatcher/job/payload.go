@@ -12,8 +12,8 @@ import (
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
-// Payload is what all jobs of a task run. Each element of Command and each value of Env is a template of
-// {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} and, with a matrix, {{.<axis>}}; see Check.
+// Payload is what all jobs of a task run. Each element of Command, each value of Env and each path is a template of
+// {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} {{.Task}} {{.Job}} and, with a matrix, {{.<axis>}}; see Check.
 type Payload struct {
 	Task    int64               `json:"task_id"`
 	Command []string            `json:"command"`
@@ -21,6 +21,7 @@ type Payload struct {
 	Matrix  []Axis              `json:"matrix"`          // ordered; the last axis turns fastest
 	Retry   *retry.Terms        `json:"retry,omitempty"` // for attempts that do not finish; nil: none but the attempts of each job
 	Roles   map[string][]string `json:"roles,omitempty"` // commands of roles, in place of Command; a job's role is that of its first input, see RoleOf
+	Paths
 }
 
 // Axis is one dimension of a matrix.
@@ -31,6 +32,7 @@ type Axis struct {
 
 // Piece is a job's part of its task: what its command is filled with.
 type Piece struct {
+	Job        int64
 	Index      int64
 	Inputs     []string
 	FirstEvent int64
@@ -38,7 +40,10 @@ type Piece struct {
 }
 
 // Placeholders that every task may use; a matrix adds its axes. {{.Index+7}} is a number that begins with 7.
-var placeholders = []string{"Events", "FirstEvent", "Index", "Input", "Inputs"}
+var placeholders = []string{"Events", "FirstEvent", "Index", "Input", "Inputs", "Job", "Task"}
+
+// Taken says whether an axis of this name would hide a placeholder.
+func Taken(name string) bool { return slices.Contains(placeholders, name) }
 
 // Check says whether the payload can be filled for every job: a *FieldError names the element otherwise.
 // Only {{.Name}} is understood, on purpose, and {{{{ for {{: text that comes from inputs is never read as a template.
@@ -72,7 +77,7 @@ func (p Payload) Check() error {
 			return err
 		}
 	}
-	return nil
+	return p.checkPaths()
 }
 
 // check repeats no more of a text than what is wrong: the rest may be a secret.
@@ -143,6 +148,7 @@ type Recipe struct {
 	Payload
 	command  []template
 	env      map[string]template
+	paths    [3]template
 	constant bool // no placeholder anywhere
 	roles    map[string]*Recipe
 }
@@ -164,6 +170,9 @@ func NewRecipe(p Payload) *Recipe {
 	for name, text := range p.Env {
 		r.env[name] = read(text)
 	}
+	for i, f := range p.each() {
+		r.paths[i] = read(*f.text)
+	}
 	for role, command := range p.Roles {
 		if r.roles == nil {
 			r.roles = make(map[string]*Recipe, len(p.Roles))
@@ -175,36 +184,47 @@ func NewRecipe(p Payload) *Recipe {
 	return r
 }
 
+// Filled is what one job runs.
+type Filled struct {
+	Command []string
+	Env     map[string]string
+	Paths
+}
+
 // Render fills the payload for one job. An argument that is exactly {{.Inputs}} becomes one argument an input. What
 // is the same for all jobs is shared between their leases.
-func (r *Recipe) Render(j Piece) (command []string, env map[string]string) {
+func (r *Recipe) Render(j Piece) Filled {
 	if len(r.roles) > 0 && len(j.Inputs) > 0 {
 		if own := r.roles[RoleOf(j.Inputs[0])]; own != nil {
 			return own.Render(j)
 		}
 	}
+	filled := Filled{Command: r.Command, Env: r.Env, Paths: r.Paths}
 	if r.constant && len(j.Inputs) == 0 {
-		return r.Command, r.Env
+		return filled
 	}
-	command = make([]string, 0, len(r.command)+len(j.Inputs))
+	filled.Command = make([]string, 0, len(r.command)+len(j.Inputs))
 	for i, t := range r.command {
 		if r.Command[i] == "{{.Inputs}}" {
-			command = append(command, j.Inputs...)
+			filled.Command = append(filled.Command, j.Inputs...)
 			continue
 		}
-		command = append(command, r.fill(t, j))
+		filled.Command = append(filled.Command, r.fill(t, j))
+	}
+	for i, f := range filled.each() {
+		*f.text = r.fill(r.paths[i], j)
 	}
 	if len(r.env) == 0 && len(j.Inputs) == 0 {
-		return command, r.Env
+		return filled
 	}
-	env = make(map[string]string, len(r.env)+1)
+	filled.Env = make(map[string]string, len(r.env)+1)
 	for name, t := range r.env {
-		env[name] = r.fill(t, j)
+		filled.Env[name] = r.fill(t, j)
 	}
 	if len(j.Inputs) > 0 {
-		env["DIVVY_INPUTS"] = strings.Join(j.Inputs, "\n")
+		filled.Env["DIVVY_INPUTS"] = strings.Join(j.Inputs, "\n")
 	}
-	return command, env
+	return filled
 }
 
 // RoleOf is the role of a job by its name: sgx/pca of 0/sgx/1/pca/2, metrics of 0/metrics/1.
@@ -249,6 +269,10 @@ func (p Payload) value(name string, j Piece) string {
 		return strconv.FormatInt(j.FirstEvent, 10)
 	case "Events":
 		return strconv.FormatInt(j.Events, 10)
+	case "Job":
+		return strconv.FormatInt(j.Job, 10)
+	case "Task":
+		return strconv.FormatInt(p.Task, 10)
 	}
 	if n, ok := indexPlus(name); ok {
 		return strconv.FormatInt(j.Index+n, 10)

@@ -23,7 +23,8 @@ func TestNothingIsInjected(t *testing.T) {
 			t.Fatal(err)
 		}
 		index := rapid.Int64Range(0, int64(len(axis))-1).Draw(t, "index")
-		command, env := NewRecipe(p).Render(Piece{Index: index, Inputs: inputs})
+		got := NewRecipe(p).Render(Piece{Index: index, Inputs: inputs})
+		command, env := got.Command, got.Env
 		in, seed := strings.Join(inputs, " "), axis[index]
 		want := slices.Concat([]string{"run", "--in=" + in}, inputs, []string{seed, "<" + seed + "|" + in + "|" + string(rune('0'+index)) + ">", literal})
 		if !slices.Equal(command, want) {

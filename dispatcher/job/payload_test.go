@@ -36,6 +36,7 @@ func TestRender(t *testing.T) {
 			[]string{"run"}, map[string]string{"A": "b", "DIVVY_INPUTS": "a"}},
 		{"braces", Payload{Command: []string{"docker", "--format", "{{{{.ID}}", "{{{.Index}}}", "{{{{{{.Index}}", "{", "{{{{{"}, Env: map[string]string{"A": "{{{{.B}}"}}, Piece{Index: 3},
 			[]string{"docker", "--format", "{{.ID}}", "{3}", "{{3", "{", "{{{"}, map[string]string{"A": "{{.B}}"}},
+		{"job and task", Payload{Task: 5, Command: []string{"run", "{{.Task}}-{{.Job}}"}}, Piece{Job: 17}, []string{"run", "5-17"}, map[string]string{}},
 		{"matrix", Payload{Command: []string{"run", "{{.os}}", "{{.seed}}"}, Matrix: matrix}, Piece{Index: 4},
 			[]string{"run", "el8", "2"}, map[string]string{}},
 	} {
@@ -43,9 +44,9 @@ func TestRender(t *testing.T) {
 			if err := c.payload.Check(); err != nil {
 				t.Fatal(err)
 			}
-			command, env := NewRecipe(c.payload).Render(c.piece)
-			if !slices.Equal(command, c.command) || env == nil || !maps.Equal(env, c.env) {
-				t.Errorf("%q %q, want %q %q", command, env, c.command, c.env)
+			got := NewRecipe(c.payload).Render(c.piece)
+			if !slices.Equal(got.Command, c.command) || got.Env == nil || !maps.Equal(got.Env, c.env) {
+				t.Errorf("%q %q, want %q %q", got.Command, got.Env, c.command, c.env)
 			}
 		})
 	}
@@ -55,7 +56,7 @@ func TestRender(t *testing.T) {
 func TestRenderSharesNothingThatDiffers(t *testing.T) {
 	r := NewRecipe(Payload{Command: []string{"run"}, Env: map[string]string{"A": "b"}})
 	r.Render(Piece{Inputs: []string{"a"}})
-	if _, env := r.Render(Piece{}); !maps.Equal(env, map[string]string{"A": "b"}) {
+	if env := r.Render(Piece{}).Env; !maps.Equal(env, map[string]string{"A": "b"}) {
 		t.Errorf("%q", env)
 	}
 }
@@ -76,7 +77,7 @@ func TestLiteral(t *testing.T) {
 		if err := p.Check(); err != nil {
 			t.Fatal(err)
 		}
-		if command, _ := NewRecipe(p).Render(Piece{Index: 7}); command[1] != before || command[2] != before+"7"+after {
+		if command := NewRecipe(p).Render(Piece{Index: 7}).Command; command[1] != before || command[2] != before+"7"+after {
 			t.Fatalf("%q", command)
 		}
 	})

@@ -23,10 +23,9 @@ var query = pg.MustLoad(sqlFiles)
 
 // Run is what a pilot starts, and what it may use.
 type Run struct {
-	Command []string
-	Env     map[string]string
-	Need    job.Requirements
-	Claims  []int64 // that it holds
+	job.Filled
+	Need   job.Requirements
+	Claims []int64 // that it holds
 	// Submitted is when the task was of a job that is given out for the first time, whose piece no other job had; else zero.
 	Submitted time.Time
 }
@@ -69,7 +68,7 @@ func New(db *pgxpool.Pool) *Renderer {
 			Again               bool
 		}
 		return rowsBy(ctx, db, "pieces", pg.Args{"from": from, "to": to, "most": readAhead}, func(v row) (int64, part) {
-			return v.ID, part{job.Piece{Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}, v.Claims, v.Again}
+			return v.ID, part{job.Piece{Job: v.ID, Index: v.Idx, Inputs: v.Inputs, FirstEvent: v.FirstEvent, Events: v.NEvents}, v.Claims, v.Again}
 		})
 	})
 	r.payloads = newCache("the payload of task", mostPayloads, func(ctx context.Context, tasks []int64) (map[int64]task, error) {
@@ -79,11 +78,15 @@ func New(db *pgxpool.Pool) *Renderer {
 			Env     map[string]string
 			Matrix  []job.Axis
 			Roles   map[string][]string
+			Dir     string
+			Stdout  string
+			Stderr  string
 
 			Submitted *time.Time
 		}
 		return rowsBy(ctx, db, "payloads", pg.Args{"tasks": tasks}, func(v row) (int64, task) {
-			of := task{recipe: job.NewRecipe(job.Payload{Task: v.TaskID, Command: v.Command, Env: v.Env, Matrix: v.Matrix, Roles: v.Roles})}
+			of := task{recipe: job.NewRecipe(job.Payload{Task: v.TaskID, Command: v.Command, Env: v.Env, Matrix: v.Matrix, Roles: v.Roles,
+				Paths: job.Paths{Dir: v.Dir, Stdout: v.Stdout, Stderr: v.Stderr}})}
 			if v.Submitted != nil {
 				of.submitted = *v.Submitted
 			}
@@ -140,7 +143,7 @@ func (r *Renderer) Render(ctx context.Context, leases []machine.Lease) ([]Run, e
 	for i, l := range leases {
 		run := &runs[i]
 		run.Need, run.Claims = needs[i], pieces[i].claims
-		run.Command, run.Env = payloads[i].recipe.Render(pieces[i].piece)
+		run.Filled = payloads[i].recipe.Render(pieces[i].piece)
 		if l.Attempt == 1 && !pieces[i].again {
 			run.Submitted = payloads[i].submitted
 		}

@@ -134,11 +134,11 @@ func (c *checker) command(s *Spec) {
 	if len(s.Command) == 0 && !s.Grouped() { // else each role says what is missing
 		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
 	}
-	p := job.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix}
+	p := job.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix, Paths: s.Paths}
 	switch {
 	case len(s.Command) > 0:
 		c.payload("command", p, s.envSize())
-	case s.Grouped() && len(s.Env) > 0: // each role's command is checked beside it
+	case s.Grouped() && (len(s.Env) > 0 || s.Paths != job.Paths{}): // each role's command is checked beside it
 		p.Command = []string{"role"}
 		c.payload("env", p, s.envSize())
 	}
@@ -171,8 +171,8 @@ func (c *checker) payload(field string, p job.Payload, env int) {
 	switch {
 	case errors.As(err, &fe):
 		at := strings.TrimSuffix(field, "command")
-		if strings.HasPrefix(fe.Field, "env") {
-			at = ""
+		if !strings.HasPrefix(fe.Field, "command") {
+			at = "" // the task's
 		}
 		c.addf(at+fe.Field, "%v is not %s", fe.Value, fe.Want)
 	case err != nil:
@@ -241,9 +241,6 @@ func (c *checker) events(e Events) {
 
 var axisName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-// taken are the placeholders that an axis would hide.
-var taken = []string{"Index", "Input", "Inputs", "FirstEvent", "Events"}
-
 func (c *checker) matrix(axes []job.Axis) {
 	if len(axes) > maxAxes {
 		c.addf("matrix", "has more than %d axes", maxAxes)
@@ -255,7 +252,7 @@ func (c *checker) matrix(axes []job.Axis) {
 		switch {
 		case !axisName.MatchString(a.Name):
 			c.hint("matrix", fmt.Sprintf("%.60q is not the name of an axis", a.Name), "letters, digits and _")
-		case slices.Contains(taken, a.Name):
+		case job.Taken(a.Name):
 			c.hint(field, "the name is taken by a placeholder", "choose another")
 		case slices.ContainsFunc(axes[:i], func(b job.Axis) bool { return b.Name == a.Name }):
 			c.addf(field, "is given twice")

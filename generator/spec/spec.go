@@ -31,11 +31,11 @@ type Spec struct {
 	Count int64 `json:"count,omitempty" is:"1..10000000" minimum:"0" doc:"So many jobs, numbered from 0."`
 	Source
 	Due
-	Needs    []Need     `json:"needs,omitempty" is:"some most=100" maxItems:"100" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
-	Split    *Split     `json:"split,omitempty" doc:"How events or inputs fall into jobs, in place of a per_job."`
-	Scout    int        `json:"scout,omitempty" is:"1..1000" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
-	Locality string     `json:"locality,omitempty" enum:",required,preferred" doc:"Whether jobs run only where their inputs are, or there first; default: preferred."`
-	Matrix   []job.Axis `json:"matrix,omitempty" maxItems:"10" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
+	Needs []Need `json:"needs,omitempty" is:"some most=100" maxItems:"100" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
+	Split *Split `json:"split,omitempty" doc:"How events or inputs fall into jobs, in place of a per_job."`
+	Scout int    `json:"scout,omitempty" is:"1..1000" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
+	Place
+	Matrix []job.Axis `json:"matrix,omitempty" maxItems:"10" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
 	Holdings
 	Structure
 }
@@ -68,6 +68,12 @@ type Source struct {
 	InputsStreamed bool    `json:"inputs_streamed,omitempty" yaml:"-" doc:"The inputs follow in PUT /v1/tasks/{id}/inputs and end with POST /v1/tasks/{id}/commit."`
 	PerJob         int64   `json:"per_job,omitempty" is:"1..10000" minimum:"0" doc:"Inputs of one job; 0 = 1."`
 	Events         *Events `json:"events,omitempty"`
+}
+
+// Place is where jobs run, and what they find there.
+type Place struct {
+	Locality string `json:"locality,omitempty" enum:",required,preferred" doc:"Whether jobs run only where their inputs are, or there first; default: preferred."`
+	job.Paths
 }
 
 // Due is when all of it should be over.
@@ -169,7 +175,7 @@ func (s *Spec) Payer() string { return cmp.Or(s.SharingID, s.User) }
 
 // Payload is what the jobs of the task run.
 func (s *Spec) Payload(task int64) job.Payload {
-	p := job.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms()}
+	p := job.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms(), Paths: s.Paths}
 	if s.Grouped() {
 		p.Roles = s.commands()
 		for _, role := range slices.Sorted(maps.Keys(p.Roles)) {

@@ -48,7 +48,7 @@ func PayloadOf(l *dispatcher.Lease, queue, runShell string) (transformation, job
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		words = append(words, "-e", name+"="+env[name])
 	}
-	words = append(append(words, "--"), l.Command...)
+	words = append(append(words, "--"), placed(l)...)
 	if !slices.ContainsFunc(words, risky) {
 		return runShell, strings.Join(QuoteAll(words), " ")
 	}
@@ -58,6 +58,28 @@ func PayloadOf(l *dispatcher.Lease, queue, runShell string) (transformation, job
 		}
 	}
 	return runShell, strings.Join(QuoteAll(append([]string{"-o"}, words...)), " ")
+}
+
+// placed is the command of a lease in the folder, and with the files, that the task names: a pilot of PanDA knows of neither.
+func placed(l *dispatcher.Lease) []string {
+	var parts []string
+	if l.Dir != "" {
+		parts = append(parts, "cd "+Quote(l.Dir)+" || exit 126")
+	}
+	if l.Stdout != "" {
+		parts = append(parts, "exec >"+Quote(l.Stdout))
+	}
+	switch l.Stderr {
+	case "":
+	case l.Stdout:
+		parts = append(parts, "exec 2>&1")
+	default:
+		parts = append(parts, "exec 2>"+Quote(l.Stderr))
+	}
+	if parts == nil {
+		return l.Command
+	}
+	return append([]string{"sh", "-c", strings.Join(append(parts, `exec "$@"`), "; "), "sh"}, l.Command...)
 }
 
 func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/dispatcher/job"
 )
 
 // Plain commands stay readable, and a URL is a transformation.
@@ -19,6 +20,8 @@ func TestJobPars(t *testing.T) {
 			`-e DIVVY_ATTEMPT=2 -e DIVVY_CORES=8 -e DIVVY_QUEUE=Q -e DIVVY_SHARE= -e X= -- sh -c 'echo it'"'"'s'`},
 		{dispatcher.Lease{Attempt: 1, Command: []string{"echo", "\x1b[1m"}}, "http://h/trf/runShell",
 			"-o -e DIVVY_ATTEMPT=1 -e DIVVY_CORES=1 -e DIVVY_QUEUE=Q -e DIVVY_SHARE= -- echo %033%1331m"},
+		{dispatcher.Lease{Attempt: 1, Command: []string{"./a b"}, Paths: job.Paths{Dir: "/my data", Stdout: "/o", Stderr: "/o"}}, "http://h/trf/runShell",
+			`-e DIVVY_ATTEMPT=1 -e DIVVY_CORES=1 -e DIVVY_QUEUE=Q -e DIVVY_SHARE= -- sh -c 'cd '"'"'/my data'"'"' || exit 126; exec >/o; exec 2>&1; exec "$@"' sh './a b'`},
 		{dispatcher.Lease{Command: []string{"https://x.org/trf/runGen", "-j", "", "-p", "a b"}}, "https://x.org/trf/runGen", "-j '' -p 'a b'"},
 		{dispatcher.Lease{Command: []string{"http://x.org/runGen"}}, "http://x.org/runGen", ""},
 	} {

@@ -20,9 +20,8 @@ const usualPath = "/usr/local/bin:/usr/bin:/bin"
 // lease, under what this pilot knows. exec takes the last of two that are the same.
 func (h *Host) environment(j *Job) []string {
 	env := withoutOurs(os.Environ())
-	work := filepath.Join(j.dir, workName)
 	set := func(name, value string) { env = append(env, name+"="+value) }
-	set("PWD", work)
+	set("PWD", j.cwd())
 	set("TMPDIR", filepath.Join(j.dir, tmpName))
 	if h.files != nil {
 		env = append(env, h.files.user.variables()...)
@@ -42,7 +41,7 @@ func (h *Host) environment(j *Job) []string {
 	set("DIVVY_MEMORY_MB", strconv.FormatInt(l.MemoryMB, 10))
 	set("DIVVY_DISK_MB", strconv.FormatInt(l.DiskMB, 10))
 	set("DIVVY_WALLTIME_S", strconv.FormatInt(l.WalltimeS, 10))
-	set("DIVVY_WORK", work)
+	set("DIVVY_WORK", filepath.Join(j.dir, workName))
 	set("DIVVY_OUTPUTS", filepath.Join(j.dir, outputsName))
 	return env
 }

@@ -55,29 +55,18 @@ func (h *Host) Run(j *Job) (res wire.Result, size int) {
 	return res, len(res.LogTail) + n
 }
 
-// launch starts the command in its work folder, with its output in files: whoever inherits them cannot hold
-// the pilot up, as with pipes.
+// launch starts the command with its output in files: processes that inherit them cannot hold the pilot up, as with pipes.
 func (h *Host) launch(j *Job) (*process, error) {
 	if len(j.lease.Command) == 0 || j.lease.Command[0] == "" {
 		return nil, fmt.Errorf("empty command: %w", exec.ErrNotFound)
 	}
-	work := filepath.Join(j.dir, workName)
 	env := h.environment(j)
-	path, err := lookPath(j.lease.Command[0], work, env)
+	path, err := h.prepare(j, env)
 	if err != nil {
 		return nil, err
 	}
-	var files [2]*os.File
-	for i, name := range []string{stdoutName, stderrName} {
-		f, err := os.OpenFile(filepath.Join(j.dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		files[i] = f
-	}
 	cmd := &exec.Cmd{
-		Path: path, Args: j.lease.Command, Dir: work, Env: env, Stdout: files[0], Stderr: files[1],
+		Path: path, Args: j.lease.Command, Dir: j.cwd(), Env: env, Stdout: j.streams[0], Stderr: j.streams[1],
 		SysProcAttr: attributes(h.files.user.credential()),
 	}
 	err = h.kin.start(j, func() (int, error) {
@@ -149,7 +138,7 @@ func (j *Job) conclude(res *wire.Result, s *os.ProcessState, stopped *Stop) (nOu
 	code, how := ending(s)
 	res.ExitCode = &code
 	res.Usage = j.Used()
-	res.LogTail = logTail(j.dir)
+	res.LogTail = logTail(j.streams)
 	switch {
 	case stopped != nil:
 		res.Outcome, res.Message = stopped.Outcome, stopped.Why+"; "+how

@@ -101,6 +101,9 @@ func (h *Host) Tidy(j *Job) {
 		reapGroup(j.pid)
 		h.kin.clear(j)
 	}
+	for _, f := range j.streams {
+		_ = f.Close() // one that was never opened, or is closed already, says so
+	}
 	err := h.files.stock(h.owner.Slots)
 	if j.dir != "" {
 		err = errors.Join(err, h.files.done(j.dir, h.cfg.KeepWork))

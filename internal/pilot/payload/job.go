@@ -1,7 +1,10 @@
 package payload
 
 import (
+	"cmp"
 	"math"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -16,14 +19,16 @@ type Job struct {
 	dir string // of the job's files; "" before they are made
 	pid int    // of the first process, also the process group; 0 before it started
 
-	mu     sync.Mutex
-	logs   string // folder of what it writes; "" before it started
-	state  wire.LeaseState
-	cpu    float64 // seconds
-	memory int64   // peak, bytes
-	stop   *Stop
-	killAt time.Time
-	wake   chan struct{} // a stop was ordered
+	streams [2]*os.File // of output and errors, to write and to read; may be one file. Tidy closes them
+
+	mu      sync.Mutex
+	running bool // it has started
+	state   wire.LeaseState
+	cpu     float64 // seconds
+	memory  int64   // peak, bytes
+	stop    *Stop
+	killAt  time.Time
+	wake    chan struct{} // a stop was ordered
 }
 
 // Stop is the order to end a job before its time. Grace 0 kills at once.
@@ -37,6 +42,9 @@ type Stop struct {
 func (h *Host) NewJob(l wire.Lease) *Job {
 	return &Job{lease: l, timing: h.owner.Timing, state: "starting", wake: make(chan struct{}, 1)}
 }
+
+// cwd is the folder that the job runs in.
+func (j *Job) cwd() string { return cmp.Or(j.lease.Dir, filepath.Join(j.dir, workName)) }
 
 // Stop ends the job. The first order says why; a later one can only shorten the grace.
 func (j *Job) Stop(s Stop) {
@@ -65,7 +73,7 @@ func (j *Job) ordered() (*Stop, time.Time) {
 func (j *Job) started() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.logs = j.dir
+	j.running = true
 	if j.state == "starting" {
 		j.state = "running"
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -23,9 +22,12 @@ const (
 
 // logTail is the end of stdout and, when there is any, of stderr below it. The two share 16 KiB; what one does
 // not need the other may have.
-func logTail(dir string) string {
-	out, outAll := tail(filepath.Join(dir, stdoutName))
-	errs, errAll := tail(filepath.Join(dir, stderrName))
+func logTail(streams [2]*os.File) string {
+	out, outAll := tail(streams[0])
+	if streams[0] == streams[1] {
+		return text(out, outAll)
+	}
+	errs, errAll := tail(streams[1])
 	if errAll == 0 {
 		return text(out, outAll)
 	}
@@ -39,16 +41,15 @@ func logTail(dir string) string {
 }
 
 // tail is the end of a file and its whole length. A log that cannot be read is an empty one: the job is what counts.
-func tail(file string) ([]byte, int64) {
-	f, err := os.Open(file)
-	if err != nil {
+func tail(f *os.File) ([]byte, int64) {
+	if f == nil {
 		return nil, 0
 	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
 		return nil, 0
 	}
+	size := st.Size()
 	from := max(0, size-mostLog)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, size-from))
 	if err != nil {

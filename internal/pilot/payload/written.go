@@ -4,31 +4,52 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Written is what a job writes to stdout (0) and stderr (1). It can be read while the job runs, and after its folder was
 // removed.
 type Written struct{ files [2]*os.File }
 
-// Written opens what the job has written so far; nil when it has not started yet, or nothing can be read.
+// Written gives what the job has written so far to be read; nil when it has not started yet, or nothing can be read.
 func (j *Job) Written() *Written {
 	j.mu.Lock()
-	dir := j.logs
+	running := j.running
 	j.mu.Unlock()
-	if dir == "" {
+	if !running {
 		return nil
 	}
 	w := &Written{}
-	for i, name := range []string{stdoutName, stderrName} {
-		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
+	for i, f := range j.streams {
+		if i == 1 && f == j.streams[0] {
+			break // one file for both: it is shown once
+		}
+		var err error
+		if w.files[i], err = again(f); err != nil {
 			w.Close()
 			return nil
 		}
-		w.files[i] = f
 	}
 	return w
+}
+
+// again is a file under another descriptor, which stays open when the job's is closed. It may be one that only the user of the job
+// could open.
+func again(f *os.File) (*os.File, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var fd int
+	var failed error
+	if err := raw.Control(func(own uintptr) { fd, failed = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
 // Close gives the files up.
@@ -43,7 +64,11 @@ func (w *Written) Close() {
 // Read returns at most most bytes of a stream from an offset on, where they begin, and whether that is its end now. A
 // negative offset means the last bytes. What is further than window from the end is left out.
 func (w *Written) Read(stream int, from, window int64, most int) (data []byte, at int64, end bool) {
-	st, err := w.files[stream].Stat()
+	f := w.files[stream]
+	if f == nil {
+		return nil, max(0, from), true
+	}
+	st, err := f.Stat()
 	if err != nil {
 		return nil, max(0, from), true
 	}
@@ -53,7 +78,7 @@ func (w *Written) Read(stream int, from, window int64, most int) (data []byte, a
 	}
 	at = max(from, size-window, 0)
 	data = make([]byte, min(int64(most), max(0, size-at)))
-	n, err := w.files[stream].ReadAt(data, at)
+	n, err := f.ReadAt(data, at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		n, size = 0, at // a disk that fails has no more to give
 	}
