@@ -1096,9 +1096,10 @@ type TagTest struct {
 	Share      string            `json:"share"`               // Share of the task; empty when it would be held or refused.
 	JobShare   string            `json:"job_share,omitempty"` // Share of its jobs, where a rule on a job attribute says so.
 	Verdict    string            `json:"verdict"`
-	Reason     string            `json:"reason,omitempty"` // Why there is no share.
-	Attributes map[string]string `json:"attributes"`       // What the rules see.
-	Rules      TagResult         `json:"rules"`            // What the rules say, whatever share the task names.
+	Reason     string            `json:"reason,omitempty"`     // Why there is no share.
+	CannotRun  string            `json:"cannot_run,omitempty"` // Why no queue of the site can run its jobs, or those of one of its roles.
+	Attributes map[string]string `json:"attributes"`           // What the rules see.
+	Rules      TagResult         `json:"rules"`                // What the rules say, whatever share the task names.
 }
 
 // TaggedBy says how a task got its share.

@@ -1,6 +1,7 @@
 package tags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -149,6 +150,7 @@ type TagTest struct {
 	JobShare   string             `json:"job_share,omitempty" doc:"Share of its jobs, where a rule on a job attribute says so."`
 	Verdict    string             `json:"verdict" enum:"explicit,matched,default,hold,reject,invalid"`
 	Reason     string             `json:"reason,omitempty" doc:"Why there is no share."`
+	CannotRun  string             `json:"cannot_run,omitempty" doc:"Why no queue of the site can run its jobs, or those of one of its roles."`
 	Attributes tagging.Attributes `json:"attributes" doc:"What the rules see."`
 	Rules      tagging.Result     `json:"rules" doc:"What the rules say, whatever share the task names."`
 }
@@ -174,6 +176,7 @@ func Test(st *site.Site, s spec.Spec) TagTest {
 	if t.Own != 0 {
 		test.Share, test.JobShare = Path(st, t.Own), test.Share
 	}
+	test.CannotRun = s.Nowhere(st.Version(), cmp.Or(test.JobShare, test.Share))
 	return test
 }
 

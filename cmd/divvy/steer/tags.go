@@ -82,6 +82,9 @@ func writeTagTest(w io.Writer, task string, t wire.TagTest) {
 	if t.JobShare != "" {
 		fmt.Fprintf(w, "its jobs: %s, by a rule on a job attribute\n", t.JobShare)
 	}
+	if t.CannotRun != "" {
+		fmt.Fprintf(w, "it cannot run: %s\n", t.CannotRun)
+	}
 	fmt.Fprintf(w, "attributes: %s\n\n", show.Labels(t.Attributes))
 	g := show.New(w, ">rule", "", "share", "field", "pattern", "value")
 	for _, s := range t.Rules.Trace {
