@@ -49,7 +49,7 @@ func newSlurmUser(t *testing.T) *slurmUser {
 	if o := divvy(t, "slurm", "install", bin, "--server", d.URL()); o.code != fail.OK || !strings.Contains(o.out, "9 commands in ") {
 		t.Fatalf("install: %+v", o)
 	}
-	return &slurmUser{t: t, dir: t.TempDir(), env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=/nonexistent", "USER=alice", "TZ=UTC", runAsDivvy + "=1"}}
+	return &slurmUser{t: t, dir: t.TempDir(), env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "USER=alice", "TZ=UTC", runAsDivvy + "=1"}}
 }
 
 // on is the user in a part of the test.
