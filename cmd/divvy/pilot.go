@@ -72,6 +72,7 @@ func (f *pilotFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.Payload.User, "payload-user", "", "user that jobs run as, so that they reach neither token nor pilot; takes root (default: that of the pilot)")
 	fs.BoolVar(&f.Payload.KeepWork, "keep-work", false, "keep all files of ended jobs")
 	fs.IntVar(&f.Payload.KeepLogs, "keep-logs", 200, "keep the logs of so many ended jobs; -1 = none")
+	fs.StringVar(&f.Logs, "logs", "", "keep the whole logs of ended jobs in this folder, or at s3://bucket/prefix (see docs/howto/logs.md)")
 	fs.IntVar(&f.MaxJobs, "max-jobs", 0, "leave after so many jobs (default: no end)")
 	fs.DurationVar(&f.MaxIdle, "max-idle", 0, "leave after so long without a job (default: no end)")
 	fs.BoolVar(&f.stay, "stay", false, "ask --server alone, and never the daemon that its answers name as the leader")

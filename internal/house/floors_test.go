@@ -68,6 +68,7 @@ var only = map[string][]string{
 	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/transfer", "internal/doctor", "internal/access", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
 	"github.com/chromedp":               {"internal/browser"},
+	"github.com/minio/minio-go":         {"internal/pilot/archive"},
 	"pgregory.net/rapid":                {}, // tests
 	"testing":                           {"internal/pgtest", "internal/ownca", "internal/ledgertest", "dispatcher/dispatchertest", "dispatcher/sim"},
 }

@@ -35,6 +35,8 @@ type Config struct {
 	// Payload: its WorkDir is by default a folder of the pilot's name in the system's temporary folder, KeepLogs 200.
 	Payload payload.Config
 
+	Logs string // where whole logs of ended jobs are kept, see package archive; empty = nowhere
+
 	Kill <-chan struct{} // closed: kill what runs, report it failed
 	Log  *slog.Logger    // default: nothing is logged
 

@@ -3,8 +3,10 @@ package pilot
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,5 +113,29 @@ func TestNotFollowed(t *testing.T) {
 				t.Errorf("%d bytes of %d attempts in %d calls", size, n, s.nOutputs)
 			}
 		})
+	}
+}
+
+// Whole logs are kept and it is reported where. A place that takes none costs no outcome.
+func TestWholeLogs(t *testing.T) {
+	place := t.TempDir()
+	if err := os.WriteFile(filepath.Join(place, "2-1"), nil, 0o600); err != nil { // in the way of the second job
+		t.Fatal(err)
+	}
+	s := newFake()
+	start(t, s, Config{Logs: place})
+	tokens := s.add(shell(`head -c 100000 /dev/zero | tr '\0' x; echo oops >&2; exit 3`), shell("echo fine"))
+	r := result(t, s, tokens[0])
+	if where := filepath.Join(place, "1-1"); r.Outcome != failed || r.Report["logs"] != where {
+		t.Errorf("%s, report %v, want %s", r.Outcome, r.Report, where)
+	}
+	for name, want := range map[string]string{"stdout.log": strings.Repeat("x", 100000), "stderr.log": "oops\n"} {
+		if got, err := os.ReadFile(filepath.Join(place, "1-1", name)); string(got) != want {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	r = result(t, s, tokens[1])
+	if why, _ := r.Report["logs_not_kept"].(string); r.Outcome != finished || !strings.Contains(why, "not a directory") {
+		t.Errorf("%s, report %v", r.Outcome, r.Report)
 	}
 }

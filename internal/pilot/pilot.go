@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/divvyhq/divvy/api/wire"
+	"github.com/divvyhq/divvy/internal/pilot/archive"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
@@ -18,6 +20,7 @@ type pilot struct {
 	cfg   Config
 	log   *slog.Logger
 	host  *payload.Host
+	logs  *archive.Place // nil: whole logs are not kept
 	calls calls
 
 	free     room
@@ -61,6 +64,12 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	var logs *archive.Place
+	if cfg.Logs != "" {
+		if logs, err = archive.Open(cfg.Logs, os.Getenv); err != nil {
+			return fmt.Errorf("pilot: %w", err)
+		}
+	}
 	host, err := payload.Open(cfg.Payload, payload.Owner{Name: cfg.Name, Queue: cfg.Queue, Slots: cfg.Slots, Log: cfg.Log, Timing: cfg.timing.Timing})
 	if err != nil {
 		return fmt.Errorf("pilot: %w", err)
@@ -68,7 +77,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer host.Close()
 	now := time.Now()
 	p := &pilot{
-		cfg: cfg, log: cfg.Log, host: host, calls: newCalls(),
+		cfg: cfg, log: cfg.Log, host: host, logs: logs, calls: newCalls(),
 		free: room{cfg.Slots, cfg.Cores, cfg.MemoryMB, cfg.DiskMB}, fresh: true,
 		runs: map[string]*run{}, pulls: pulls{prefix: rand.Text()[:10]}, renewals: renewals{wait: cfg.timing.Renew}, live: newLive(cfg),
 		life: life{begun: now, idleSince: now},
@@ -203,6 +212,8 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 	p.live.add(l, r.job)
 	p.calls.beside(func() {
 		res, size := p.host.Run(r.job)
+		p.live.ended(l)
+		p.keepLogs(r, &res)
 		p.calls.post(func() { p.endedRun(r, res, size) })
 		p.host.Tidy(r.job) // no result is expected
 	})
@@ -211,7 +222,6 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 // endedRun takes a result in, unless the lease is lost.
 func (p *pilot) endedRun(r *run, res wire.Result, size int) {
 	r.ended, r.result, r.size = true, res, size
-	p.live.ended(r.lease)
 	if r.lost {
 		p.drop(r)
 		return

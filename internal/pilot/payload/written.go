@@ -52,6 +52,19 @@ func again(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
+// Whole returns all that was written so far, by the name of a log; of what is no file, as a terminal, nothing.
+func (w *Written) Whole() map[string]*io.SectionReader {
+	all := map[string]*io.SectionReader{}
+	for i, name := range []string{stdoutName, stderrName} {
+		if f := w.files[i]; f != nil {
+			if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+				all[name] = io.NewSectionReader(f, 0, st.Size())
+			}
+		}
+	}
+	return all
+}
+
 // Close gives the files up.
 func (w *Written) Close() {
 	for _, f := range w.files {
