@@ -59,10 +59,10 @@ func followJob(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, att
 			}
 			continue
 		}
-		if out.Attempt > 1 && printed > 0 && printed != out.Attempt {
-			fmt.Fprintf(c.Err, "[attempt %d]\n", out.Attempt)
-		}
 		for _, piece := range out.Chunks {
+			if printed > 0 && printed != out.Attempt {
+				fmt.Fprintf(c.Err, "[attempt %d]\n", out.Attempt)
+			}
 			if err := printPiece(c, piece, printed == out.Attempt); err != nil {
 				return err
 			}
