@@ -29,6 +29,8 @@ type Dispatcher interface {
 	// ShareSeries returns the samples of a share over a period.
 	ShareSeries(context.Context, dispatcher.SeriesRequest) (dispatcher.ShareSeries, error)
 	Queues() []dispatcher.QueueStanding
+	// Wanted returns how many pilots a queue should have.
+	Wanted(dispatcher.WantedRequest) (dispatcher.QueueWanted, error)
 	// QueuesLately returns who holds the cores of all queues, or of one, and the outcomes of the last hour. Lately
 	// lists decisions.
 	QueuesLately(queue string) []dispatcher.QueueLately

@@ -17,6 +17,11 @@ type queueInput struct {
 	Name string `path:"name" doc:"Name of the queue."`
 }
 
+type wantedInput struct {
+	Name string `path:"name" doc:"Name of the queue."`
+	Seen string `query:"seen" maxLength:"200" doc:"Beginning of names: pilots named so that pulled lately are listed as seen."`
+}
+
 func (s *shareCalls) queueRoutes() {
 	route(s.doc, huma.Operation{
 		OperationID: "list-queues", Method: http.MethodGet, Path: "/v1/queues", Tags: []string{"site"}, Summary: "List the queues as they stand",
@@ -28,6 +33,18 @@ func (s *shareCalls) queueRoutes() {
 		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/queues/{name}", Tags: []string{"site"}, Summary: "Show a queue",
 	}, onceLoaded(s.dispatcher, func(ctx context.Context, in *queueInput) (dispatcher.QueueStanding, error) {
 		return s.names.queueIn(asLead(ctx, s.relay, askQueues, s.dispatcher.Queues), in.Name)
+	}))
+	route(s.doc, huma.Operation{
+		OperationID: "queue-wanted", Method: http.MethodGet, Path: "/v1/queues/{name}/wanted", Tags: []string{"site"}, Summary: "Show how many pilots a queue should have",
+		Description: "In total, of a queue with a provision: by the ready and coming jobs that fit it, what runs, and the figures of the site file. " +
+			"KEDA's metrics-api reads it with valueLocation wanted.",
+	}, onceLoaded(s.dispatcher, func(ctx context.Context, in *wantedInput) (dispatcher.QueueWanted, error) {
+		q := dispatcher.WantedRequest{Queue: in.Name, Seen: in.Seen}
+		if there, ok := askLead[dispatcher.QueueWanted](ctx, s.relay, askWanted, q); ok {
+			return there, nil
+		}
+		out, err := s.dispatcher.Wanted(q)
+		return out, s.names.withQueues(err)
 	}))
 	for _, v := range []struct {
 		verb, summary string

@@ -45,6 +45,8 @@ func (of *Relay) tellLeader(next http.Handler) http.Handler {
 const (
 	askQueues       = "queues"
 	askQueuesLately = "queues_lately"
+	askWanted       = "wanted"
+	askStock        = "stock"
 	askLately       = "lately"
 	askFits         = "fits"
 	askExplain      = "explain"
@@ -87,6 +89,14 @@ func (s *server) question(ctx context.Context, path string, body []byte) (r rela
 	switch path {
 	case askQueues:
 		return answered(d.Queues(), nil)
+	case askStock:
+		return asked(ctx, body, func(_ context.Context, q stockInput) ([]dispatcher.ShareStock, error) {
+			return d.ShareStock(q.Share, q.Queue), nil
+		})
+	case askWanted:
+		return asked(ctx, body, func(_ context.Context, q dispatcher.WantedRequest) (dispatcher.QueueWanted, error) {
+			return d.Wanted(q)
+		})
 	case askExplain:
 		return asked(ctx, body, d.Explain)
 	case askExplainTask:

@@ -22,8 +22,8 @@ func (s *shareCalls) stockRoutes() {
 	route(s.doc, huma.Operation{
 		OperationID: "stock", Method: http.MethodGet, Path: "/v1/stock", Tags: []string{"site"}, Summary: "Show how well shares are supplied with ready jobs",
 		Description: "Of every leaf: its ready jobs by the set of queues that may run them, and the queues that have none of it, with the reason.",
-	}, onceLoaded(s.dispatcher, func(_ context.Context, in *stockInput) (wire.Page[dispatcher.ShareStock], error) {
-		all, err := s.stock(in)
+	}, onceLoaded(s.dispatcher, func(ctx context.Context, in *stockInput) (wire.Page[dispatcher.ShareStock], error) {
+		all, err := s.stock(ctx, in)
 		return wire.Page[dispatcher.ShareStock]{Items: edge.List(all)}, err
 	}))
 	route(s.doc, huma.Operation{
@@ -42,12 +42,15 @@ func (s *shareCalls) stockRoutes() {
 }
 
 // stock returns how many ready jobs shares have for their queues.
-func (s *shareCalls) stock(in *stockInput) ([]dispatcher.ShareStock, error) {
+func (s *shareCalls) stock(ctx context.Context, in *stockInput) ([]dispatcher.ShareStock, error) {
 	known := func(q dispatcher.QueueStanding) bool { return q.Name == in.Queue }
 	if in.Queue != "" && !slices.ContainsFunc(s.dispatcher.Queues(), known) {
 		return nil, s.names.withQueues(fmt.Errorf("%w: %q", dispatcher.ErrUnknownQueue, in.Queue))
 	}
-	all := s.dispatcher.ShareStock(in.Share, in.Queue)
+	all, ok := askLead[[]dispatcher.ShareStock](ctx, s.relay, askStock, in)
+	if !ok {
+		all = s.dispatcher.ShareStock(in.Share, in.Queue)
+	}
 	if len(all) == 0 {
 		return nil, s.names.knownShare(in.Share)
 	}

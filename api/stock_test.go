@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/job"
+	"github.com/divvyhq/divvy/dispatcher/wanted"
 )
 
 func (f *fakeDispatcher) ShareStock(share, _ string) []dispatcher.ShareStock {
@@ -51,5 +53,35 @@ func TestNothingIsSaidBeforeTheStateIsRead(t *testing.T) {
 	b.dispatcher.loading = nil
 	if w := b.call("GET", "/v1/queues/CERN", ""); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func (f *fakeDispatcher) Wanted(q dispatcher.WantedRequest) (out dispatcher.QueueWanted, err error) {
+	switch q.Queue {
+	case "CERN":
+		out.Queue, out.Wanted, out.Keep, out.For = q.Queue, 12, 12, []explain.WantedFor{{Share: "A", Jobs: 96}}
+		out.Terms = []wanted.PilotTerm{{What: "ready and coming jobs that fit its pilots", Pilots: 12}}
+		if q.Seen != "" {
+			out.Seen = []string{q.Seen + "1"}
+		}
+		return out, f.err
+	case "BNL":
+		return out, fmt.Errorf("%w: queue BNL", dispatcher.ErrNoProvision)
+	}
+	return out, dispatcher.ErrUnknownQueue
+}
+
+func TestWanted(t *testing.T) {
+	b := newBench(t)
+	w := b.call("GET", "/v1/queues/CERN/wanted?seen=p-", "")
+	var out wire.QueueWanted
+	if err := json.Unmarshal(w.Body.Bytes(), &out); w.Code != 200 || err != nil || out.Wanted != 12 || len(out.Terms) != 1 || out.Seen[0] != "p-1" || out.For[0].Jobs != 96 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if p := b.problem(b.call("GET", "/v1/queues/BNL/wanted", ""), 409); p.Code != "no_provision" {
+		t.Error(p)
+	}
+	if p := b.problem(b.call("GET", "/v1/queues/nowhere/wanted", ""), 404); p.Code != "unknown_queue" {
+		t.Error(p)
 	}
 }

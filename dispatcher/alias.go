@@ -24,6 +24,7 @@ type (
 	Explanation      = explain.Explanation
 	QueueGate        = explain.QueueGate
 	QueueStanding    = explain.QueueStanding
+	QueueWanted      = explain.QueueWanted
 	ShareStanding    = explain.ShareStanding
 	ShareStock       = explain.ShareStock
 	Skipped          = explain.Skipped

@@ -31,6 +31,7 @@ func (b background) survey(ctx context.Context) (n int, err error) {
 	var s meter.Snapshot
 	err = b.eye.moment(ctx, func(m explain.Moment) {
 		m.Pulls = b.lately
+		m.Wanted = b.wanted.of(m)
 		s = meter.Look(m, b.cfg.ShareMetrics)
 		s.Claims = claimsByState(m.View)
 	})

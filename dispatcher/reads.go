@@ -31,6 +31,7 @@ type Reads struct {
 	d      *Dispatcher
 	replay replay.Reader
 	lately *lately
+	wanted wantedBook
 }
 
 func newReads(d *Dispatcher) *Reads {
@@ -93,6 +94,7 @@ func (r *Reads) see(ctx context.Context, m explain.Moment, look func(explain.Mom
 	return r.d.View(ctx, func(v machine.View) {
 		m.View, m.At = v, time.Now().UTC()
 		m.AtNodes = r.lately.atNodes(v.GangHolds(m.At))
+		m.Wanted = r.wanted.of(m)
 		look(m)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/explain"
@@ -20,6 +21,7 @@ import (
 // visits are the pulls at a queue, of all daemons, since this one leads.
 type visits struct {
 	waiting int
+	free    int64 // cores of the pulls that wait
 	given   parts // pulls that got jobs
 	pilots  map[string]visit
 	forgot  time.Time                // when those were dropped that pulled long ago
@@ -53,6 +55,9 @@ func (l *lately) cores(p *machine.Pull) int64 {
 	if !ok {
 		return 0
 	}
+	if p.Slot.Cores == 0 && q.Cores == 0 {
+		return int64(max(1, p.Most))
+	}
 	return int64(job.RoomOf(p.Slot, q).Cores)
 }
 
@@ -84,6 +89,7 @@ func (l *lately) Went(p *machine.Pull, waited time.Duration, given []machine.Lea
 // waits counts a pull that waits, or does so no more.
 func (v *visits) waits(node string, n int, cores int64) {
 	v.waiting += n
+	v.free += cores
 	if node == "" {
 		return
 	}
@@ -144,6 +150,33 @@ func (l *lately) PullsAt(id shares.QueueID) (pilots, waiting int) {
 	}
 	v.forget()
 	return len(v.pilots), v.waiting
+}
+
+// FreeAt is explain.Pulls's.
+func (l *lately) FreeAt(id shares.QueueID) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v := l.queues[id]; v != nil {
+		return max(0, v.free) // the figures of a queue may have changed while a pull waited
+	}
+	return 0
+}
+
+// SeenAt lists the names of pilots that pulled at a queue in the last five minutes and begin with a prefix.
+func (l *lately) SeenAt(id shares.QueueID, prefix string) []string {
+	names := []string{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v := l.queues[id]; v != nil {
+		v.forget()
+		for name := range v.pilots {
+			if strings.HasPrefix(name, prefix) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // PilotsAt is explain.Pulls's.

@@ -147,6 +147,8 @@ var (
 	ErrNoJobs = errors.New("no job for this slot")
 	// ErrUnknownQueue: the site has no queue of that name.
 	ErrUnknownQueue = errors.New("unknown queue")
+	// ErrNoProvision: the site file does not say which pilots may be started for the queue.
+	ErrNoProvision = errors.New("no provision")
 	// ErrUnknownResource: the site in force has no such resource.
 	ErrUnknownResource = holdings.ErrUnknownResource
 	// ErrQueueClosed: the queue drains or is offline; it gets no job until it is online again.

@@ -3,6 +3,7 @@ package shares
 import (
 	"slices"
 
+	"github.com/divvyhq/divvy/shares/pilots"
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
@@ -51,6 +52,7 @@ type Queue struct {
 	AllowShares    []string          `json:"allow_shares,omitempty" is:"some most=1000 word=pattern" once:"pattern" hint:"leave it out, that means the same" doc:"Paths of shares, or globs of them, that run here with all below them; absent = all."`
 	DenyShares     []string          `json:"deny_shares,omitempty" is:"some most=1000 word=pattern" once:"pattern" hint:"leave it out, that means the same" doc:"Those that do not run here, also of the allowed ones."`
 	Prefer         string            `json:"prefer,omitempty" enum:",wide" doc:"wide: wide jobs go first within a leaf."`
+	Provision      *pilots.Provision `json:"provision,omitempty" yaml:"provision" doc:"Pilots that may be started for it; absent = pilots come by themselves."`
 }
 
 // Capacity is slots × core power; ok is false when the queue has no limit.

@@ -141,6 +141,11 @@ func (l Queues) Get(ctx context.Context, name string) (wire.QueueStanding, error
 	return get[wire.QueueStanding](ctx, l.c, queuesPath+"/"+url.PathEscape(name), nil)
 }
 
+// Wanted shows how many pilots a queue should have, and which pilots with names that begin with seen pulled lately; empty: no names.
+func (l Queues) Wanted(ctx context.Context, name, seen string) (wire.QueueWanted, error) {
+	return get[wire.QueueWanted](ctx, l.c, queuesPath+"/"+url.PathEscape(name)+"/wanted", params("seen", seen))
+}
+
 // SetState drains a queue, or takes it online, offline or into test.
 func (l Queues) SetState(ctx context.Context, name string, state wire.QueueState) (wire.QueueStanding, error) {
 	return post[wire.QueueStanding](ctx, l.c, queuesPath+"/"+url.PathEscape(name)+"/"+url.PathEscape(string(state)), nil)

@@ -57,7 +57,7 @@ var Rights = table(map[string][]access.Role{
 	"POST /v1/jobs/{id}/kill": submitters,
 
 	"GET /v1/shares": people, "GET /v1/shares/why": people, "GET /v1/stock": people, "POST /v1/shares/what-if": viewers,
-	"GET /v1/queues": people, "GET /v1/queues/{name}": people,
+	"GET /v1/queues": people, "GET /v1/queues/{name}": people, "GET /v1/queues/{name}/wanted": everybody,
 	"POST /v1/queues/{name}/drain": operators, "POST /v1/queues/{name}/online": operators, "POST /v1/queues/{name}/test": operators,
 	"POST /v1/queues/{name}/offline": operators,
 

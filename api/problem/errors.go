@@ -79,6 +79,8 @@ var known = []struct {
 	{access.ErrInvalid, Invalid},
 	{ErrNotYours, Forbidden},
 	{dispatcher.ErrUnknownQueue, NoQueue},
+	{dispatcher.ErrNoProvision, Code{Status: 409, Name: "no_provision", Title: "The site file does not say which pilots the queue may have",
+		Hint: "give the queue a provision, for instance provision: {max: 10, slots: 8}; docs/howto/start-pilots.md"}},
 	{dispatcher.ErrUnknownResource, NoResource},
 	{dispatcher.ErrNoClaim, Code{Status: 404, Name: "no_claim", Title: "There is no such resource claim",
 		Hint: "those of tasks that ended are kept for some days"}},

@@ -584,6 +584,22 @@ type PathStanding struct {
 	AtTarget *float64        `json:"at_target_in_s,omitempty"` // Seconds until the share holds its target if nothing is reclaimed, from the attempts that ended lately; absent = not at that rate.
 }
 
+// PilotTerm is a part of the answer.
+type PilotTerm struct {
+	What   string  `json:"what"`
+	Pilots float64 `json:"pilots"` // Pilots that it adds, in thousandths; below 0: that it takes away.
+}
+
+// Pilots is how many pilots a queue should have, and why.
+type Pilots struct {
+	Wanted int         `json:"wanted"` // Pilots that the queue should have now, in total. Start some if it has fewer.
+	Keep   int         `json:"keep"`   // Queued pilots above this number may be cancelled. It falls only after provision.idle.
+	Alive  int         `json:"alive"`  // Pilots that the running jobs and waiting pulls of the queue make up.
+	Jobs   int64       `json:"jobs"`   // Ready and coming jobs that the queue is to run.
+	Reason string      `json:"reason"` // Why that many, in a sentence.
+	Terms  []PilotTerm `json:"terms"`  // They add up to wanted.
+}
+
 // PoolStanding heads the shares of a pool.
 type PoolStanding struct {
 	Pool     string          `json:"pool"`
@@ -620,6 +636,18 @@ type PriorityChange struct {
 	Waiting int64 `json:"waiting"` // Waiting jobs that have it now: as of a second or two ago.
 	Ready   int64 `json:"ready"`   // Ready jobs that have it now, and their place in the order of the share by it: as of a second or two ago.
 	Leased  int64 `json:"leased"`  // Running jobs that will have it if they come back, as of a second or two ago; the attempts that run are not touched.
+}
+
+// Provision bounds the pilots of a queue and describes each of them. Figures of 0 are not given.
+type Provision struct {
+	Min       int   `json:"min,omitempty"`        // pilots that are wanted even without a job
+	Max       int   `json:"max"`                  // most pilots
+	Burst     int   `json:"burst,omitempty"`      // most pilots that are asked for and not there yet
+	IdleS     int64 `json:"idle_s,omitempty"`     // a pilot leaves after so long without a job; one in the batch system's queue is cancelled when it was not wanted for so long
+	Slots     int   `json:"slots,omitempty"`      // jobs at once of a pilot
+	Cores     int   `json:"cores,omitempty"`      // cores of a pilot; default: as many as slots
+	MemoryMB  int64 `json:"memory_mb,omitempty"`  // memory of a pilot; default: no bound
+	WalltimeS int64 `json:"walltime_s,omitempty"` // how long a pilot lives; a job must fit with a minute to spare; default: no end
 }
 
 // PullReply carries at least one lease; a pull that got none returns ErrNoJobs.
@@ -683,6 +711,8 @@ type QueueSet struct {
 	ToCome          int64    `json:"to_come"`           // Jobs of active tasks that are not generated yet.
 	Startable       int64    `json:"startable"`         // What the free slots of the queues could start of the smallest of them; -1: no bound.
 	StartsPerMinute float64  `json:"starts_per_minute"` // Of the last minutes.
+	Pilots          int      `json:"pilots"`            // Pilots that pulled at these queues in the last five minutes. Without one nothing starts.
+	ToStart         int      `json:"pilots_to_start"`   // Pilots that these queues want beyond those alive.
 }
 
 // QueueStanding is one queue as it stands now.
@@ -703,14 +733,31 @@ type QueueStanding struct {
 	AllowShares    []string              `json:"allow_shares,omitempty"` // Paths of shares, or globs of them, that run here with all below them; absent = all.
 	DenyShares     []string              `json:"deny_shares,omitempty"`  // Those that do not run here, also of the allowed ones.
 	Prefer         string                `json:"prefer,omitempty"`       // wide: wide jobs go first within a leaf.
+	Provision      *Provision            `json:"provision,omitempty"`    // Pilots that may be started for it; absent = pilots come by themselves.
 	HeldCores      int64                 `json:"held_cores"`
 	HeldJobs       int64                 `json:"held_jobs"`
 	HeldIO         int64                 `json:"held_io_kb_s,omitempty"` // With max_io: kB/s of the jobs that run here, by what their tasks say.
 	Ready          int64                 `json:"ready"`                  // Ready jobs that this queue could run.
 	Pilots         int                   `json:"pilots"`                 // Pilots that pulled here in the last five minutes at this daemon.
 	Waiting        int                   `json:"waiting"`                // Pulls that wait for a job here at this daemon.
+	Wanted         *Pilots               `json:"wanted,omitempty"`       // Pilots that it should have; absent: the site file has no provision for it.
 	BlackHole      *BlackHoleStanding    `json:"black_hole,omitempty"`   // Of a queue that fails nearly all that it gets: it gets a job now and then.
 	TargetSlots    []TargetSlotsStanding `json:"target_slots,omitempty"` // Caps and floors that a Harvester has set, or whoever speaks for it.
+}
+
+// QueueWanted is how many pilots a queue should have, and for whose jobs.
+type QueueWanted struct {
+	Queue     string      `json:"queue"`
+	At        time.Time   `json:"at"`
+	Wanted    int         `json:"wanted"` // Pilots that the queue should have now, in total. Start some if it has fewer.
+	Keep      int         `json:"keep"`   // Queued pilots above this number may be cancelled. It falls only after provision.idle.
+	Alive     int         `json:"alive"`  // Pilots that the running jobs and waiting pulls of the queue make up.
+	Jobs      int64       `json:"jobs"`   // Ready and coming jobs that the queue is to run.
+	Reason    string      `json:"reason"` // Why that many, in a sentence.
+	Terms     []PilotTerm `json:"terms"`  // They add up to wanted.
+	For       []WantedFor `json:"for"`    // The shares with the most ready and coming jobs that the queue may run, at most ten.
+	Provision Provision   `json:"provision"`
+	Seen      []string    `json:"seen,omitempty"` // Pilots that pulled here in the last five minutes and whose names begin with seen.
 }
 
 // ReassignRequest asks that tasks go to another share.
@@ -1367,6 +1414,12 @@ type Verdict struct {
 	Lease    string `json:"lease"`
 	Verdict  string `json:"verdict"`
 	JobState string `json:"job_state"` // State of the job now: ready, or waiting, when it will be tried again.
+}
+
+// WantedFor counts jobs of a share.
+type WantedFor struct {
+	Share string `json:"share"`
+	Jobs  int64  `json:"jobs"` // Ready and to come.
 }
 
 // Way is how long it takes until every share holds its new target when nothing is killed: slots that become free go to

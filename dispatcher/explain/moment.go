@@ -9,6 +9,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/machine"
 	"github.com/divvyhq/divvy/dispatcher/resource"
 	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/dispatcher/wanted"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -22,6 +23,7 @@ type Moment struct {
 	Holes   map[shares.QueueID]retry.BlackHoleStanding // queues that fail nearly all that they get
 	Ends    []EndRate                                  // of the last minutes
 	Starts  map[Kind]float64                           // jobs a minute, of the last minutes
+	Wanted  map[shares.QueueID]wanted.Pilots           // at queues with a provision
 	Waited  map[int64]float64                          // seconds since the task of a job was submitted, by job; see Heads
 }
 
@@ -29,6 +31,8 @@ type Moment struct {
 type Pulls interface {
 	// PullsAt counts the pilots that pulled in the last five minutes, and the pulls that wait for a job.
 	PullsAt(q shares.QueueID) (pilots, waiting int)
+	// FreeAt counts the cores of the pulls that wait.
+	FreeAt(q shares.QueueID) (cores int64)
 	// PilotsAt lists these pilots. Nothing else is to be asked meanwhile.
 	PilotsAt(q shares.QueueID) iter.Seq[Pilot]
 }

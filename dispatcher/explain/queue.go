@@ -27,6 +27,9 @@ func (m Moment) Queues() []QueueStanding {
 		if h, ok := m.Holes[q.ID]; ok {
 			out[i].BlackHole = &h
 		}
+		if a, ok := m.Wanted[q.ID]; ok {
+			out[i].Wanted = &a
+		}
 	}
 	ready := map[*place]int64{} // summed up first: there may be many kinds of jobs, and many queues
 	for b := range m.View.Ready() {

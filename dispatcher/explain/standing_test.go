@@ -138,9 +138,9 @@ func TestStock(t *testing.T) {
 	if d := diff.Diff([]Stock{{Share: 1, Shape: 1, Ready: 3, StartsPerMinute: 2.5, Startable: 2}, {Share: 2, Shape: 1, Startable: 3}}, stock); d != "" {
 		t.Error(d)
 	}
-	want := []ShareStock{{Share: "A", Sets: []QueueSet{{Queues: []string{"big"}, Ready: 3, Startable: 2, StartsPerMinute: 2.5}},
+	want := []ShareStock{{Share: "A", Sets: []QueueSet{{Queues: []string{"big"}, Ready: 3, Startable: 2, StartsPerMinute: 2.5, Pilots: 1}},
 		Gaps: []StockGap{{Reason: job.Fits(job.Requirements{Cores: 4}, p.site.Queues[0], nil), Queues: []string{"q"}}, {Reason: job.ClosedTo(closed, "A"), Queues: []string{"closed"}}}},
-		{Share: "B", Sets: []QueueSet{{Queues: []string{"closed", "big"}, ToCome: 7, Startable: 3}},
+		{Share: "B", Sets: []QueueSet{{Queues: []string{"closed", "big"}, ToCome: 7, Startable: 3, Pilots: 2}},
 			Gaps: []StockGap{{Reason: job.Fits(job.Requirements{Cores: 4}, p.site.Queues[0], nil), Queues: []string{"q"}}, {Reason: gapToCome, Queues: []string{"closed", "big"}}}}}
 	if d := diff.Diff(want, m.ShareStock("", "")); d != "" {
 		t.Error(d)

@@ -56,14 +56,41 @@ func (m Moment) ShareStock(share, queue string) []ShareStock {
 			starts: m.Starts[Kind{b.Share, b.Shape, b.User}]})
 	}
 	out := []ShareStock{}
+	pilots := m.pilotsByQueue()
 	for _, leaf := range tree.Leaves() {
 		list := kinds[leaf]
 		slices.SortFunc(list, func(a, b kindStock) int { return cmp.Or(-cmp.Compare(a.Ready, b.Ready), cmp.Compare(a.Shape, b.Shape)) })
 		if path := tree.Nodes[leaf].Path; share == "" || path == share || strings.HasPrefix(path, share+"/") {
-			out = append(out, stockOf(path, m.View.Site.Queues, list, queue))
+			st := stockOf(path, m.View.Site.Queues, list, queue)
+			for i := range st.Sets {
+				for _, name := range st.Sets[i].Queues {
+					st.Sets[i].Pilots += pilots[name].there
+					st.Sets[i].ToStart += pilots[name].toStart
+				}
+			}
+			out = append(out, st)
 		}
 	}
 	return out
+}
+
+// present counts the pilots of a queue.
+type present struct{ there, toStart int }
+
+func (m Moment) pilotsByQueue() map[string]present {
+	if m.Pulls == nil {
+		return nil
+	}
+	all := map[string]present{}
+	for _, q := range m.View.Site.Queues {
+		var p present
+		p.there, _ = m.Pulls.PullsAt(q.ID)
+		if w, ok := m.Wanted[q.ID]; ok {
+			p.toStart = max(0, w.Wanted-w.Alive)
+		}
+		all[q.Name] = p
+	}
+	return all
 }
 
 // kindStock is the jobs of a share with the same requirements.

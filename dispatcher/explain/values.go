@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/dispatcher/retry"
+	"github.com/divvyhq/divvy/dispatcher/wanted"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -75,6 +76,7 @@ type QueueStanding struct {
 	Pilots    int   `json:"pilots" doc:"Pilots that pulled here in the last five minutes at this daemon."`
 	Waiting   int   `json:"waiting" doc:"Pulls that wait for a job here at this daemon."`
 
+	Wanted      *wanted.Pilots           `json:"wanted,omitempty" doc:"Pilots that it should have; absent: the site file has no provision for it."`
 	BlackHole   *retry.BlackHoleStanding `json:"black_hole,omitempty" doc:"Of a queue that fails nearly all that it gets: it gets a job now and then."`
 	TargetSlots []TargetSlotsStanding    `json:"target_slots,omitempty" doc:"Caps and floors that a Harvester has set, or whoever speaks for it."`
 }
@@ -125,6 +127,8 @@ type QueueSet struct {
 	ToCome          int64    `json:"to_come" doc:"Jobs of active tasks that are not generated yet."`
 	Startable       int64    `json:"startable" doc:"What the free slots of the queues could start of the smallest of them; -1: no bound."`
 	StartsPerMinute float64  `json:"starts_per_minute" doc:"Of the last minutes."`
+	Pilots          int      `json:"pilots" doc:"Pilots that pulled at these queues in the last five minutes. Without one nothing starts."`
+	ToStart         int      `json:"pilots_to_start" doc:"Pilots that these queues want beyond those alive."`
 }
 
 // StockGap is why queues have no ready job of a share.

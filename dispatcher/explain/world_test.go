@@ -182,4 +182,5 @@ type pulls struct {
 }
 
 func (p pulls) PullsAt(q shares.QueueID) (pilots, waiting int) { return len(p.pilots[q]), p.waiting[q] }
+func (p pulls) FreeAt(q shares.QueueID) int64                  { return int64(p.waiting[q]) }
 func (p pulls) PilotsAt(q shares.QueueID) iter.Seq[Pilot]      { return slices.Values(p.pilots[q]) }

@@ -49,6 +49,8 @@ var standings = []metric{
 	{"queue_ready_jobs", gauge, labels("queue"), "Ready jobs that the queue could run.", nil},
 	{"queue_pilots", gauge, labels("queue"), "Pilots that pulled for a queue at this daemon in the last five minutes.", nil},
 	{"queue_waiting_pulls", gauge, labels("queue"), "Pulls for a queue that wait at this daemon.", nil},
+	{"queue_pilots_wanted", gauge, labels("queue"), "Pilots that the queue should have in total, as this daemon knows; queues without a provision have no series.", nil},
+	{"queue_pilots_alive", gauge, labels("queue"), "Pilots that running jobs and waiting pulls of a queue with a provision make up.", nil},
 	{"queue_black_hole", gauge, labels("queue"), "1 for a queue that fails nearly all jobs while the same kinds finish elsewhere; others have no series.", nil},
 	{"queue_io_max_bytes_per_second", gauge, labels("queue"), "Input and output that a queue allows (max_io); queues without a bound have no series.", nil},
 	{"queue_io_held_bytes_per_second", gauge, labels("queue"), "Input and output of the running jobs of a queue, by the io_intensity of their tasks.", nil},

@@ -140,6 +140,10 @@ func (s saying) queue(q *explain.QueueStanding, gang Gang) {
 	s.say("queue_ready_jobs", float64(q.Ready), q.Name)
 	s.say("queue_pilots", float64(q.Pilots), q.Name)
 	s.say("queue_waiting_pulls", float64(q.Waiting), q.Name)
+	if q.Wanted != nil {
+		s.say("queue_pilots_wanted", float64(q.Wanted.Wanted), q.Name)
+		s.say("queue_pilots_alive", float64(q.Wanted.Alive), q.Name)
+	}
 	if q.BlackHole != nil {
 		s.say("queue_black_hole", 1, q.Name)
 	}

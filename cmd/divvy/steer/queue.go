@@ -27,6 +27,11 @@ func Queue(c *cli.CLI) *cobra.Command {
 			RunE: cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (wire.QueueStanding, error) {
 				return cl.Queues().Get(ctx, args[0])
 			}, writeQueue)},
+		&cobra.Command{Use: "wanted QUEUE", Short: "Show how many pilots a queue should have, and why", Args: cli.Takes("QUEUE, the name of a queue"),
+			Example: "  divvy queue wanted CERN\n  divvy queue wanted CERN -o json",
+			RunE: cli.Answer(c, func(ctx context.Context, cl *client.Client, args []string) (wire.QueueWanted, error) {
+				return cl.Queues().Wanted(ctx, args[0], "")
+			}, writeWanted)},
 	)
 	for _, v := range []struct {
 		state wire.QueueState
@@ -72,6 +77,9 @@ func writeQueue(w cli.Paper, q wire.QueueStanding) {
 	g.Row("ready jobs that fit", q.Ready)
 	g.Row("pilots, last 5 minutes", q.Pilots)
 	g.Row("pulls that wait", q.Waiting)
+	if q.Wanted != nil {
+		g.Row("pilots wanted", fmt.Sprintf("%d, of which %d are alive", q.Wanted.Wanted, q.Wanted.Alive))
+	}
 	g.Row("core power", show.Units(float64(q.CorePowerMilli)/1000))
 	g.Row("most cores a job", show.Limit(int64(q.Cores)))
 	g.Row("most memory", show.Limit(q.MemoryMB))

@@ -22,7 +22,7 @@ func Stock(c *cli.CLI) *cobra.Command {
 		Long: `Show which shares have ready jobs for which queues.
 
 A row for the jobs of a share that the same queues may run: how many are ready, how many more its tasks will
-have, and how many the free slots could start now. Below them the gaps: queues without a ready job of the share,
+have, how many the free slots could start now, and how many pilots are there to do it, or should be started. Below them the gaps: queues without a ready job of the share,
 and why.`,
 		RunE: cli.Items(c, func(ctx context.Context, cl *client.Client, _ []string) ([]wire.ShareStock, error) {
 			return cl.Shares().Stock(ctx, share, queue)
@@ -33,7 +33,7 @@ and why.`,
 }
 
 func writeStock(w cli.Paper, all []wire.ShareStock) {
-	g := show.New(w, "share", "queues", ">ready", ">to come", ">startable", ">starts/min")
+	g := show.New(w, "share", "queues", ">ready", ">to come", ">startable", ">starts/min", "pilots")
 	gaps := show.New(w, "share", "no ready job at", "why")
 	nGaps := 0
 	for _, s := range all {
@@ -42,7 +42,7 @@ func writeStock(w cli.Paper, all []wire.ShareStock) {
 			if set.Startable < 0 {
 				startable = "no bound"
 			}
-			g.Row(s.Share, namesOf(set.Queues, "nowhere", w.Wide), set.Ready, set.ToCome, startable, show.Units(set.StartsPerMinute))
+			g.Row(s.Share, namesOf(set.Queues, "nowhere", w.Wide), set.Ready, set.ToCome, startable, show.Units(set.StartsPerMinute), pilotsOf(set))
 		}
 		for _, gap := range s.Gaps {
 			nGaps++
@@ -54,6 +54,19 @@ func writeStock(w cli.Paper, all []wire.ShareStock) {
 		fmt.Fprintln(w)
 		gaps.Flush()
 	}
+}
+
+// pilotsOf says which pilots may start the jobs of a set.
+func pilotsOf(set wire.QueueSet) string {
+	switch {
+	case len(set.Queues) == 0:
+		return "-"
+	case set.ToStart > 0:
+		return fmt.Sprintf("%d, %d to start", set.Pilots, set.ToStart)
+	case set.Pilots == 0:
+		return "none: nothing starts"
+	}
+	return fmt.Sprint(set.Pilots)
 }
 
 // mostNames bounds the names in a cell.

@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/internal/golden"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
+	provision "github.com/divvyhq/divvy/shares/pilots"
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
@@ -21,7 +22,7 @@ func TestKeysOfPage(t *testing.T) {
 	page := string(src)
 	for section, keys := range map[string]string{
 		"share": strict.Keys(share{Plan: shares.DefaultPlan()}), "limit": strict.Keys(Limit{}), "rule": strict.Keys(retry.Rule{}),
-		"attempts": strict.Keys(*DefaultAttempts()),
+		"attempts": strict.Keys(*DefaultAttempts()), "provision": strict.Keys(provision.Default()),
 	} {
 		before, rest, ok := strings.Cut(page, "<!--"+section+"-->\n")
 		_, after, closed := strings.Cut(rest, "<!--/"+section+"-->\n")

@@ -29,6 +29,10 @@ func (s *Content) addQueues(queues []queue, t *tree) {
 		if len(q.Labels) == 0 {
 			q.Labels = nil
 		}
+		if q.Provision != nil {
+			q.checkProvision()
+			*q.Provision = q.Provision.Filled()
+		}
 		s.Queues = append(s.Queues, q.Queue)
 		q.State.Fail("the state of a queue is not part of the site file", "use divvy queue drain|online "+q.Name)
 		q.checkPatterns("allow_shares", q.AllowShares, t.paths)
@@ -55,5 +59,13 @@ func (q *queue) checkPatterns(key string, patterns, paths []string) {
 		if !at.Failed() && !slices.ContainsFunc(paths, func(p string) bool { return shares.PatternMeans(pattern, p) }) {
 			at.Fail(fmt.Sprintf("%s: %q means no share", key, pattern), strict.DidYouMean(pattern, paths))
 		}
+	}
+}
+
+// checkProvision refuses figures that contradict each other.
+func (q *queue) checkProvision() {
+	p, at := q.Provision, q.at.At("provision")
+	if p.Max > 0 && p.Min > p.Max {
+		at.At("min").Failf("min %d is more than max %d", p.Min, p.Max)
 	}
 }
