@@ -75,7 +75,11 @@ func (n Need) Answer(p *pilots.Provision, l Level, now time.Time) (Pilots, Level
 }
 
 func reason(n Need, need, held int, a Pilots) string {
-	s := fmt.Sprintf("%d pilots: %s run now and %d ready or coming jobs need %s more", a.Wanted, figure(n.Held), n.Jobs, figure(n.Split))
+	jobs := fmt.Sprint(n.Jobs)
+	if n.Waiting > n.Jobs {
+		jobs += fmt.Sprintf(" of %d", n.Waiting)
+	}
+	s := fmt.Sprintf("%d pilots: what runs needs %s and %s ready or coming jobs need %s more", a.Wanted, figure(n.Held), jobs, figure(n.Split))
 	switch {
 	case a.Wanted < held:
 		s += fmt.Sprintf("; of %d, burst lets only these be asked for at once", held)

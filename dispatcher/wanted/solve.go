@@ -13,6 +13,7 @@ type Need struct {
 	Allowed int64 // of Fits, what shares and resources allow
 	Split   int64 // of Allowed, what other queues do not take
 	Jobs    int64 // of Split
+	Waiting int64 // jobs of Allowed
 }
 
 // group counts jobs of all shares with the same size and queues.
@@ -48,6 +49,11 @@ func Solve(in Input) []Need {
 	groups := sorted(allowed)
 	count(groups, func(n *Need) *int64 { return &n.Allowed })
 	for _, g := range groups {
+		for _, q := range places[g.place] {
+			if rooms[q].cost(g.size) > 0 {
+				needs[q].Waiting += g.jobs
+			}
+		}
 		s := spread{rooms: rooms, needs: needs, at: places[g.place], size: g.size}
 		s.fill(s.fill(g.jobs, func(r *room) int64 { return min(r.idle, r.free) }), func(r *room) int64 { return r.free })
 	}

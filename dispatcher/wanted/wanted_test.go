@@ -100,7 +100,7 @@ func TestAnswerIsExplained(t *testing.T) {
 	if a.Wanted != 10 || a.Alive != 6 || a.Jobs != 60 {
 		t.Errorf("%+v", a)
 	}
-	if want := "10 pilots: 5 run now and 60 ready or coming jobs need 7.5 more; of 13, burst lets only these be asked for at once."; a.Reason != want {
+	if want := "10 pilots: what runs needs 5 and 60 ready or coming jobs need 7.5 more; of 13, burst lets only these be asked for at once."; a.Reason != want {
 		t.Errorf("%s", a.Reason)
 	}
 }
