@@ -5,11 +5,13 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"text/template"
 	"time"
 )
@@ -81,7 +83,8 @@ func (s *Site) Script(part string, names []string) (string, error) {
 	return b.String(), nil
 }
 
-// Do runs a part by sh, and returns what it prints.
+// Do runs a part by sh, and returns what it prints. Its output goes to files and it has a session of its own, so that a start command goes on
+// to its end when this program is killed.
 func (s *Site) Do(ctx context.Context, part string, names []string) (string, error) {
 	script, err := s.Script(part, names)
 	if err != nil {
@@ -90,14 +93,41 @@ func (s *Site) Do(ctx context.Context, part string, names []string) (string, err
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
-	cmd.WaitDelay = time.Second
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	complaint, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	defer complaint.Close()
+	cmd.Stdout, cmd.Stderr = out, complaint
 	if err := cmd.Run(); err != nil {
-		said := strings.TrimSpace(complaint.String())
+		said, _ := content(complaint)
+		said = strings.TrimSpace(said)
 		return "", fmt.Errorf("%s command of the template: %w: %s", part, err, said[max(0, len(said)-500):])
 	}
-	return out.String(), nil
+	return content(out)
+}
+
+// scratch is a file without a name.
+func scratch() (*os.File, error) {
+	f, err := os.CreateTemp("", "divvy-provision-")
+	if err != nil {
+		return nil, fmt.Errorf("file for the output of a command: %w", err)
+	}
+	return f, os.Remove(f.Name())
+}
+
+func content(f *os.File) (string, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(f)
+	return string(text), err
 }
 
 // List returns the names of the pilots that the batch system has, queued or running.
