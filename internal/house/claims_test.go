@@ -78,7 +78,7 @@ func TestClaimsPage(t *testing.T) {
 // The files of docs/examples are valid.
 func TestExampleFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "docs/examples/*/*.yml"))
-	if err != nil || len(files) != 8 {
+	if err != nil || len(files) != 10 {
 		t.Fatalf("%v %v", files, err)
 	}
 	for _, file := range files {

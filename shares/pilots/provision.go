@@ -1,4 +1,3 @@
-// Package pilots says which pilots may be started for a queue, and what each of them offers.
 package pilots
 
 import (
