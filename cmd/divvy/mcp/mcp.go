@@ -2,15 +2,16 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -29,10 +30,16 @@ the role reader is enough.`,
 		Example: "  divvy mcp --server https://divvy.example.org --token-file ~/.divvy/reader",
 		Args:    cli.Takes(),
 		RunE: c.WithClient(func(ctx context.Context, cl *client.Client, _ []string) error {
-			return server.NewStdioServer(Server(cl)).Listen(ctx, c.In, c.Out)
+			return Server(cl).Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(c.In), Writer: open{c.Out}})
 		}),
 	}
 }
+
+// open is a writer that outlives its session.
+type open struct{ io.Writer }
+
+// Close leaves the writer open.
+func (open) Close() error { return nil }
 
 const instructions = `divvy shares out the slots of a computing site by a tree of shares. A task is cut into jobs; pilots on the
 machines pull jobs; each free slot goes to the share furthest below its target. Begin with "shares" for who uses what, "why_task"
@@ -40,8 +47,8 @@ or "why_job" for why something waits, "rehearse_site" and "rehearse_task" for wh
 Figures are units (cores × core power of the queue) unless they say otherwise. Give people the link of an answer.`
 
 // Server has the tools of this package, answered by a daemon.
-func Server(cl *client.Client) *server.MCPServer {
-	s := server.NewMCPServer("divvy", build.Version(), server.WithInstructions(instructions))
+func Server(cl *client.Client) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "divvy", Version: build.Version()}, &mcp.ServerOptions{Instructions: instructions})
 	addTools(s, cl)
 	return s
 }
@@ -53,13 +60,13 @@ type answer struct {
 }
 
 // tool adds one: its question in words, and the call that answers it, which returns the path of its page too.
-func tool[I any](s *server.MCPServer, cl *client.Client, name, question string, call func(context.Context, I) (path string, found any, err error)) {
-	t := mcp.NewTool(name, mcp.WithDescription(question), mcp.WithReadOnlyHintAnnotation(true), mcp.WithIdempotentHintAnnotation(true),
-		mcp.WithDestructiveHintAnnotation(false), arguments(reflect.TypeFor[I]()))
-	s.AddTool(t, func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		in, err := read[I](r.GetArguments())
+func tool[I any](s *mcp.Server, cl *client.Client, name, question string, call func(context.Context, I) (path string, found any, err error)) {
+	t := &mcp.Tool{Name: name, Description: question, InputSchema: arguments(reflect.TypeFor[I]()),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
+	s.AddTool(t, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		in, err := read[I](r.Params.Arguments)
 		if err != nil {
-			return mcp.NewToolResultError(err.Error()), nil
+			return said(err.Error(), true), nil
 		}
 		path, found, err := call(ctx, in)
 		if err != nil {
@@ -69,12 +76,12 @@ func tool[I any](s *server.MCPServer, cl *client.Client, name, question string, 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return mcp.NewToolResultText(string(text)), nil
+		return said(string(text), false), nil
 	})
 }
 
 // arguments describes the fields of a struct: texts, whole numbers, and lists of texts. One without omitempty is required.
-func arguments(of reflect.Type) mcp.ToolOption {
+func arguments(of reflect.Type) any {
 	properties, required := map[string]any{}, []string{}
 	for f := range of.Fields() {
 		name, optional := strings.CutSuffix(f.Tag.Get("json"), ",omitempty")
@@ -90,27 +97,22 @@ func arguments(of reflect.Type) mcp.ToolOption {
 			required = append(required, name)
 		}
 	}
-	schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-	if err != nil {
-		panic(err) // maps of texts
-	}
-	return func(t *mcp.Tool) { t.InputSchema.Type, t.RawInputSchema = "", schema }
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
 // read decodes the arguments of a call. The error names the one that is wrong.
-func read[I any](given map[string]any) (in I, err error) {
-	text, err := json.Marshal(given)
-	if err != nil {
-		return in, err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		return in, fmt.Errorf("arguments: %w", err)
+func read[I any](given json.RawMessage) (in I, err error) {
+	names := map[string]any{}
+	if len(given) > 0 {
+		d := json.NewDecoder(bytes.NewReader(given))
+		d.DisallowUnknownFields()
+		if err := cmp.Or(d.Decode(&in), json.Unmarshal(given, &names)); err != nil {
+			return in, fmt.Errorf("arguments: %w", err)
+		}
 	}
 	for f := range reflect.TypeFor[I]().Fields() {
 		name := f.Tag.Get("json")
-		if _, has := given[name]; !has && !strings.HasSuffix(name, ",omitempty") {
+		if _, has := names[name]; !has && !strings.HasSuffix(name, ",omitempty") {
 			return in, fmt.Errorf("argument %q is missing: %s", name, f.Tag.Get("doc"))
 		}
 	}
@@ -125,5 +127,9 @@ func refused(err error) *mcp.CallToolResult {
 	if errors.As(err, &hinted) {
 		text += "\n" + hinted.Hint
 	}
-	return mcp.NewToolResultError(text)
+	return said(text, true)
+}
+
+func said(text string, wrong bool) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: wrong}
 }

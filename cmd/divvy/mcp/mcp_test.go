@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	protocol "github.com/mark3labs/mcp-go/client"
-	sdk "github.com/mark3labs/mcp-go/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/api/wire"
@@ -25,33 +24,35 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // agent is a client of the protocol in a session with the tools.
 type agent struct {
 	t *testing.T
-	*protocol.Client
+	*sdk.ClientSession
 }
 
 func connect(t *testing.T, cl *client.Client) agent {
 	t.Helper()
-	c, err := protocol.NewInProcessClient(mcp.Server(cl))
+	here, there := sdk.NewInMemoryTransports()
+	served, err := mcp.Server(cl).Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
-	if err := c.Start(t.Context()); err != nil {
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), here, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Initialize(t.Context(), sdk.InitializeRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	return agent{t, c}
+	t.Cleanup(func() {
+		_ = session.Close()
+		_ = served.Wait()
+	})
+	return agent{t, session}
 }
 
 // asks calls a tool and returns its text, and whether it is an error.
 func (a agent) asks(tool string, args map[string]any) (string, bool) {
 	a.t.Helper()
-	r, err := a.CallTool(a.t.Context(), sdk.CallToolRequest{Params: sdk.CallToolParams{Name: tool, Arguments: args}})
+	r, err := a.CallTool(a.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		a.t.Fatalf("%s: %v", tool, err)
 	}
-	return r.Content[0].(sdk.TextContent).Text, r.IsError
+	return r.Content[0].(*sdk.TextContent).Text, r.IsError
 }
 
 // finds calls a tool, which must answer, and decodes what it found.
@@ -112,7 +113,7 @@ func TestTools(t *testing.T) {
 	t.Parallel()
 	cl := servetest.Start(t, serve.New(servetest.Config(t, nil), servetest.Log(t)), client.Config{})
 	a := connect(t, cl)
-	tools, err := a.ListTools(t.Context(), sdk.ListToolsRequest{})
+	tools, err := a.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestTools(t *testing.T) {
 		"why_share": "query.a", "rehearse_site": "site.yml:2:1", "rehearse_task": "task.yml:2:1", "report": "nothing"}
 	args := map[string]any{"task": 99, "job": 99, "a": "Nowhere", "b": "Test", "file": "{", "name": "nothing"}
 	for _, tool := range tools.Tools {
-		if hint := tool.Annotations.ReadOnlyHint; hint == nil || !*hint {
+		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint {
 			t.Errorf("%s does not say that it only reads", tool.Name)
 		}
 		given := map[string]any{}
@@ -137,7 +138,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-func required(t *testing.T, tool sdk.Tool) []string {
+func required(t *testing.T, tool *sdk.Tool) []string {
 	t.Helper()
 	text, err := json.Marshal(tool)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/api/wire"
@@ -67,13 +67,13 @@ type (
 	}
 )
 
-func addTools(s *server.MCPServer, cl *client.Client) {
+func addTools(s *mcp.Server, cl *client.Client) {
 	addWork(s, cl)
 	addSite(s, cl)
 	addRehearsals(s, cl)
 }
 
-func addWork(s *server.MCPServer, cl *client.Client) {
+func addWork(s *mcp.Server, cl *client.Client) {
 	tool(s, cl, "why_task", "Why does nothing more of a task run, and when will it start?", func(ctx context.Context, in aTask) (string, any, error) {
 		e, err := cl.Tasks().Explain(ctx, in.Task)
 		return taskPage(in.Task), e, err
@@ -109,7 +109,7 @@ func addWork(s *server.MCPServer, cl *client.Client) {
 	})
 }
 
-func addSite(s *server.MCPServer, cl *client.Client) {
+func addSite(s *mcp.Server, cl *client.Client) {
 	tool(s, cl, "shares", "Who uses what? The tree of shares in each pool, with target, held, deserved, demand, ready jobs and ETA of each.",
 		func(ctx context.Context, in aShare) (string, any, error) {
 			st, err := cl.Shares().Standing(ctx)
@@ -153,7 +153,7 @@ func addSite(s *server.MCPServer, cl *client.Client) {
 	})
 }
 
-func addRehearsals(s *server.MCPServer, cl *client.Client) {
+func addRehearsals(s *mcp.Server, cl *client.Client) {
 	tool(s, cl, "rehearse_site", "What would a site file change? Targets of each share before and after with the demand of now, and the way there. Nothing is applied.",
 		func(ctx context.Context, in aSiteFile) (string, any, error) {
 			a, err := cl.Site().WhatIf(ctx, []byte(in.File), time.Time{}, client.ApplyOptions{File: "site.yml"})
