@@ -64,7 +64,7 @@ tests() {
 }
 
 # waiting : what waits most of the time: for terms to run out, for PanDA's pilots, which rest by minutes, for what dies, for images.
-waiting() { failover; pilots; python; engines; dying; }
+waiting() { failover; pilots; python; engines; provisioned; dying; }
 
 # dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
 # disk says SKIPPED. Then what needs containers.
@@ -251,6 +251,14 @@ engines() {
   local name="Snakemake and Toil by Slurm's words"
   if [[ ! -x $clusters/snakemake.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
   else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 20m -run TestClustersSlurmWords ./internal/e2e
+  fi
+}
+
+# provisioned : pilots that divvy starts in a real Slurm.
+provisioned() {
+  local name="Pilots of a real Slurm"
+  if [[ ! -x $clusters/slurm.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
+  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 20m -run TestClustersProvision ./internal/e2e
   fi
 }
 
