@@ -115,6 +115,31 @@ type template []string
 // Literal is the text that jobs get as it is: {{{{ stands for {{.
 func Literal(text string) string { return strings.ReplaceAll(text, "{{", "{{{{") }
 
+// Renamed is a text with other placeholders, by their names without the dot; one that is no template stays as it is.
+func Renamed(text string, as func(name string) string) string {
+	t, err := cut(text)
+	if err != nil {
+		return text
+	}
+	var b strings.Builder
+	for i, part := range t {
+		if i%2 == 0 {
+			b.WriteString(Literal(part))
+		} else {
+			b.WriteString("{{." + as(part) + "}}")
+		}
+	}
+	return b.String()
+}
+
+// IndexPlus is the number that the placeholder Index, or one such as Index+7, adds to the index.
+func IndexPlus(name string) (n int64, ok bool) {
+	if name == "Index" {
+		return 0, true
+	}
+	return indexPlus(name)
+}
+
 func cut(text string) (t template, err error) {
 	var before strings.Builder
 	for {

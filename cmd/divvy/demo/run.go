@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/cmd/divvy/local"
 )
 
 // Config says where the daemon is and what the demo may use.
@@ -79,7 +80,7 @@ func (r *runner) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer slots.kill()
+	defer slots.Kill()
 	if err := r.measure(ctx); err != nil {
 		return err
 	}
@@ -217,15 +218,33 @@ func (r *runner) look(ctx context.Context, since time.Time) (frame, error) {
 	return f, err
 }
 
+// nPilots share the slots between them.
+const nPilots = 4
+
+func startSlots(cfg Config) (*local.Slots, error) {
+	return local.StartSlots(local.SlotsConfig{Client: cfg.Client, Queue: queue, Name: "demo", Slots: cfg.Slots, Pilots: nPilots, Log: cfg.Log})
+}
+
+// Keep offers the demo's slots to whatever is submitted from now on, until ctx ends; then it kills what runs.
+func Keep(ctx context.Context, cfg Config) error {
+	s, err := startSlots(cfg)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	s.Kill()
+	return s.Err()
+}
+
 // wrapUp ends the tasks softly: no more jobs, those that run end as they are. Then the slots go.
-func (r *runner) wrapUp(ctx context.Context, slots *slots) error {
+func (r *runner) wrapUp(ctx context.Context, slots *local.Slots) error {
 	r.story = "done: the last jobs end"
 	for _, id := range r.tasks {
 		if _, err := r.Client.Tasks().Finish(ctx, id); err != nil {
 			return fmt.Errorf("finish task %d: %w", id, err)
 		}
 	}
-	if err := slots.drain(ctx, drainWithin); err != nil {
+	if err := slots.Drain(ctx, drainWithin); err != nil {
 		return err
 	}
 	began := time.Now()

@@ -81,8 +81,8 @@ func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, eve
 			return err
 		default:
 			away = false
-			if line := taskLine(t, time.Now()); line != last && !c.Structured() {
-				writeLine(c.Out, line, width, live)
+			if line := TaskLine(t, time.Now()); line != last && !c.Structured() {
+				WriteLine(c.Out, line, width, live)
 				last = line
 			}
 			last = show.Pick(last == "", "seen", last)
@@ -122,8 +122,8 @@ func watchCut(ctx context.Context, c *cli.CLI, id int64, live bool) error {
 	return ctx.Err()
 }
 
-// writeLine overwrites the previous line on a terminal; elsewhere it adds a line.
-func writeLine(w io.Writer, line string, width int, live bool) {
+// WriteLine overwrites the previous line on a terminal; elsewhere it adds a line.
+func WriteLine(w io.Writer, line string, width int, live bool) {
 	if !live {
 		fmt.Fprintln(w, line)
 		return
@@ -134,7 +134,8 @@ func writeLine(w io.Writer, line string, width int, live bool) {
 	fmt.Fprint(w, "\r\x1b[K"+line)
 }
 
-func taskLine(t wire.Task, now time.Time) string {
+// TaskLine says in one line how far a task is.
+func TaskLine(t wire.Task, now time.Time) string {
 	j := t.Jobs
 	over := j.Finished + j.Failed + j.Cancelled
 	line := fmt.Sprintf("task %d %s", t.ID, t.State)
