@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,8 +25,8 @@ type document struct {
 	timeout time.Duration
 }
 
-// body is a response whose body is a T as JSON.
-type body[T any] struct{ Body T }
+// body is a response as JSON. It is one type for all: what huma does for a type is compiled once for each.
+type body struct{ Body any }
 
 // Cursor holds the parameters of every list.
 type Cursor struct {
@@ -40,7 +42,8 @@ func route[I, O any](d *document, op huma.Operation, fn func(context.Context, *I
 	// The read deadline also ends the wait for the answer (see edge.Extend), so it allows the handler its whole time.
 	op.BodyReadTimeout = d.timeout + edge.Slack
 	op.SkipValidateBody, op.Middlewares = true, append(op.Middlewares, d.checkBodies)
-	huma.Register(d.huma, op, func(ctx context.Context, in *I) (*body[O], error) {
+	d.answersWith(&op, reflect.TypeFor[O]())
+	huma.Register(d.huma, op, func(ctx context.Context, in *I) (*body, error) {
 		ctx, cancel := context.WithTimeout(ctx, d.timeout)
 		defer cancel()
 		out, err := fn(ctx, in)
@@ -54,8 +57,14 @@ func route[I, O any](d *document, op huma.Operation, fn func(context.Context, *I
 			}
 			return nil, p
 		}
-		return &body[O]{Body: out}, nil
+		return &body{Body: out}, nil
 	})
+}
+
+// answersWith describes the answer of an operation.
+func (d *document) answersWith(op *huma.Operation, t reflect.Type) {
+	schema := d.huma.OpenAPI().Components.Schemas.Schema(t, true, op.OperationID+"Response")
+	op.Responses = map[string]*huma.Response{strconv.Itoa(cmp.Or(op.DefaultStatus, http.StatusOK)): {Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}}
 }
 
 // onceLoaded refuses a read until the daemon has read its state, since the answer would be empty before.
