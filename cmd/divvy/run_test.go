@@ -140,7 +140,7 @@ func TestRunIsInterrupted(t *testing.T) {
 	}
 }
 
-// The two commands of README.md, from a folder with a script; and nothing is left.
+// The two commands of README.md and docs/howto/run.md, from a folder with a script; and nothing is left.
 func TestRunLocal(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
@@ -150,6 +150,10 @@ func TestRunLocal(t *testing.T) {
 	two := regexp.MustCompile("`(go build -o divvy ./cmd/divvy)`, `./divvy (run --local [^`]*)`").FindStringSubmatch(string(readme))
 	if two == nil { // this binary is the divvy that the first one builds
 		t.Fatal("README.md has not the two commands")
+	}
+	page, err := os.ReadFile("../../docs/howto/run.md")
+	if want := "\n" + two[1] + "\n./divvy " + two[2] + "\n"; err != nil || !strings.Contains(string(page), want) {
+		t.Errorf("docs/howto/run.md has other commands than README.md: %v", err)
 	}
 	run := two[2]
 	p := newPerson(t, "echo my own result; exit 5\n")
