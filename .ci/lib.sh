@@ -64,7 +64,7 @@ tests() {
 }
 
 # waiting : what waits most of the time: for terms to run out, for PanDA's pilots, which rest by minutes, for what dies, for images.
-waiting() { failover; pilots; python; engines; provisioned; dying; }
+waiting() { failover; pilots; provisioned; python; dying; }
 
 # dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
 # disk says SKIPPED. Then what needs containers.
@@ -246,7 +246,7 @@ python() {
   tests "Python" -tags python -timeout 15m -run TestPython ./internal/e2e
 }
 
-# engines : workflow engines of Debian, which take divvy for Slurm.
+# engines : workflow engines of Debian, which take divvy for Slurm. They wait for minutes between looks, and are nightly's.
 engines() {
   local name="Snakemake and Toil by Slurm's words"
   if [[ ! -x $clusters/snakemake.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
