@@ -1,9 +1,10 @@
 package mcp_test
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -175,20 +176,30 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// The command speaks the protocol on its standard streams, a message a line.
+// The command speaks the protocol on its standard streams, a message a line, and ends with its input.
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	c := &cli.CLI{Streams: cli.Streams{In: strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}` + "\n" +
-		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"), Out: &out, Err: &out}, Server: "http://127.0.0.1:1"}
-	cmd := mcp.Command(c)
+	in, asks := io.Pipe()
+	answers, out := io.Pipe()
+	cmd := mcp.Command(&cli.CLI{Streams: cli.Streams{In: in, Out: out, Err: io.Discard}, Server: "http://127.0.0.1:1"})
 	cmd.SetArgs(nil)
-	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
+	lines := bufio.NewReader(answers)
+	for _, c := range []struct{ ask, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`, `"serverInfo"`},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `"rehearse_task"`},
+	} {
+		if _, err := io.WriteString(asks, c.ask+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, c.want) {
+			t.Errorf("%s: %v %s", c.ask, err, line)
+		}
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], `"serverInfo"`) || !strings.Contains(lines[1], `"rehearse_task"`) {
-		t.Errorf("%q", lines)
+	_ = asks.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
