@@ -45,7 +45,7 @@ var reworded = map[string]string{
 }
 
 // added are new.
-var added = []string{"divvy_fold_lag_batches", "divvy_fold_lag_seconds"}
+var added = []string{"divvy_fold_lag_batches", "divvy_fold_lag_seconds", "divvy_queue_pilots_alive", "divvy_queue_pilots_wanted"}
 
 // Names, kinds, labels, buckets and help are what dashboards and alerts know, but for what is said above.
 func TestMetricsAreKept(t *testing.T) {
