@@ -102,6 +102,8 @@ func (u *slurmUser) file(name, want string) {
 }
 
 // What clients of Slurm call, and the answers that they parse, on a daemon and a pilot.
+//
+//nolint:tparallel // the parts share a pilot of four slots, and what squeue lists
 func TestSlurmWords(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

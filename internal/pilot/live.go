@@ -152,7 +152,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (v *live) say(ctx context.Context, report wire.OutputReport, waits bool) (wire.OutputReply, error) {
 	wait := time.Duration(0)
 	if waits {
-		wait = liveWait + rand.N(liveWait/4)
+		wait = liveWait + rand.N(liveWait/4) //nolint:gosec // jitter
 		report.WaitS = wait.Seconds()
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.call+wait)

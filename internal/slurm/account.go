@@ -88,13 +88,13 @@ func ParseAccountFormat(format string) (all []Column, err error) {
 			}
 		}
 		if c.Title == "" {
-			return nil, fmt.Errorf("Invalid field requested: %q", name) //nolint:revive,staticcheck // Slurm's words
+			return nil, fmt.Errorf("Invalid field requested: %q", name)
 		}
 		if wide {
 			digits, left := strings.CutPrefix(width, "-")
 			n, err := strconv.ParseUint(digits, 10, 14)
 			if err != nil {
-				return nil, fmt.Errorf("Invalid width of field %s: %q", name, width) //nolint:revive,staticcheck // Slurm's words
+				return nil, fmt.Errorf("Invalid width of field %s: %q", name, width)
 			}
 			c.Left = left
 			if n > 0 {

@@ -10,7 +10,7 @@ import (
 
 // ParseTime reads a time limit: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S. Zero, -1 and words for infinity mean no limit, 0.
 func ParseTime(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("Invalid --time specification %q: expected minutes, MM:SS, HH:MM:SS or D-HH:MM:SS", text) //nolint:revive,staticcheck // Slurm's words
+	wrong := fmt.Errorf("Invalid --time specification %q: expected minutes, MM:SS, HH:MM:SS or D-HH:MM:SS", text)
 	switch strings.ToLower(text) {
 	case "infinite", "unlimited", "-1":
 		return 0, nil
@@ -129,12 +129,12 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 		}
 		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("Invalid time specification %q: expected YYYY-MM-DD[THH:MM[:SS]], now or now-3days", text) //nolint:revive,staticcheck // Slurm's words
+	return time.Time{}, fmt.Errorf("Invalid time specification %q: expected YYYY-MM-DD[THH:MM[:SS]], now or now-3days", text)
 }
 
 // shifted is now plus or minus a number of seconds, minutes, hours, days or weeks.
 func shifted(text, shift string, now time.Time) (time.Time, error) {
-	wrong := fmt.Errorf("Invalid time specification %q: expected now-3days or now-2hours", text) //nolint:revive,staticcheck // Slurm's words
+	wrong := fmt.Errorf("Invalid time specification %q: expected now-3days or now-2hours", text)
 	if len(shift) < 2 || shift[0] != '-' && shift[0] != '+' {
 		return time.Time{}, wrong
 	}

@@ -20,7 +20,7 @@ type Array struct {
 	Limit int // most pieces at once; 0 = no limit
 }
 
-var errArray = errors.New("Invalid job array specification") //nolint:revive,staticcheck // Slurm's words
+var errArray = errors.New("Invalid job array specification")
 
 // ParseArray reads 1-5, 1-3,7, 1-9:2 or 1-3%2.
 func ParseArray(text string) (a Array, err error) {

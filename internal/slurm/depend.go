@@ -15,24 +15,24 @@ type Dependency struct {
 // ParseDependencies reads afterok:1:2,afterany:3. What divvy cannot do exactly is refused by name.
 func ParseDependencies(text string) (all []Dependency, err error) {
 	if strings.Contains(text, "?") {
-		return nil, fmt.Errorf("Job dependency problem: %q: one of several (?) is not known to divvy; give all, with commas", text) //nolint:revive,staticcheck // Slurm's words
+		return nil, fmt.Errorf("Job dependency problem: %q: one of several (?) is not known to divvy; give all, with commas", text)
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		kind, ids, _ := strings.Cut(part, ":")
 		switch kind = strings.ToLower(kind); kind {
 		case "afterok", "afterany":
 		case "after", "afternotok", "aftercorr", "afterburstbuffer", "singleton", "expand":
-			return nil, fmt.Errorf("Job dependency problem: %s is not known to divvy: afterok and afterany are", kind) //nolint:revive,staticcheck // Slurm's words
+			return nil, fmt.Errorf("Job dependency problem: %s is not known to divvy: afterok and afterany are", kind)
 		default:
 			if _, err := strconv.ParseUint(part, 10, 63); err != nil {
-				return nil, fmt.Errorf("Job dependency problem: %q: expected afterok:ID or afterany:ID", part) //nolint:revive,staticcheck // Slurm's words
+				return nil, fmt.Errorf("Job dependency problem: %q: expected afterok:ID or afterany:ID", part)
 			}
 			kind, ids = "afterany", part // an id alone, as of old
 		}
 		for id := range strings.SplitSeq(ids, ":") {
 			n, err := strconv.ParseInt(strings.TrimSuffix(id, "_*"), 10, 64)
 			if err != nil || n < 1 || n >= RawBase {
-				return nil, fmt.Errorf("Job dependency problem: %q is not the id of a whole job, such as 12", id) //nolint:revive,staticcheck // Slurm's words
+				return nil, fmt.Errorf("Job dependency problem: %q is not the id of a whole job, such as 12", id)
 			}
 			all = append(all, Dependency{Job: n, OK: kind == "afterok"})
 		}

@@ -115,15 +115,15 @@ func letterFormat(format string, find func(byte) (Column, bool)) (all []Column, 
 		width := 0
 		if digits > 0 {
 			if width, err = strconv.Atoi(rest[:digits]); err != nil || width > 10_000 {
-				return nil, fmt.Errorf("Invalid job format specification: width %s", rest[:digits]) //nolint:revive,staticcheck // Slurm's words
+				return nil, fmt.Errorf("Invalid job format specification: width %s", rest[:digits])
 			}
 		}
 		if rest = rest[digits:]; rest == "" {
-			return nil, fmt.Errorf("Invalid job format specification: %% at the end") //nolint:revive,staticcheck // Slurm's words
+			return nil, fmt.Errorf("Invalid job format specification: %% at the end")
 		}
 		c, ok := find(rest[0])
 		if !ok {
-			return nil, fmt.Errorf("Invalid job format specification: %%%c", rest[0]) //nolint:revive,staticcheck // Slurm's words
+			return nil, fmt.Errorf("Invalid job format specification: %%%c", rest[0])
 		}
 		c.Width, c.Left = width, !right
 		all, format = append(all, c), rest[1:]

@@ -18,7 +18,7 @@ type ID struct {
 
 // ParseID reads 12, 12_4, 1000000000017, and 12.batch, of which the step does not count.
 func ParseID(text string) (ID, error) {
-	wrong := fmt.Errorf("Invalid job id specified: %s", text) //nolint:revive,staticcheck // Slurm's words
+	wrong := fmt.Errorf("Invalid job id specified: %s", text)
 	job, _, _ := strings.Cut(text, ".")
 	job, piece, some := strings.Cut(job, "_")
 	n, err := strconv.ParseInt(job, 10, 64)
@@ -47,7 +47,7 @@ func ParseIDs(text string) (all []ID, err error) {
 		if open := strings.IndexByte(text, '['); open >= 0 && (end < 0 || open < end) {
 			shut := strings.IndexByte(text, ']')
 			if shut < open || open == 0 || text[open-1] != '_' {
-				return nil, fmt.Errorf("Invalid job id specified: %s", text) //nolint:revive,staticcheck // Slurm's words
+				return nil, fmt.Errorf("Invalid job id specified: %s", text)
 			}
 			a, err := ParseArray(text[open+1 : shut])
 			if err != nil {

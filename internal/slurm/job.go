@@ -94,7 +94,7 @@ func (j *Job) openMode(mode string) error {
 	case "append":
 		j.Files.Append = true
 	default:
-		return fmt.Errorf("Invalid --open-mode argument: %s: expected append or truncate", mode) //nolint:revive,staticcheck // Slurm's words
+		return fmt.Errorf("Invalid --open-mode argument: %s: expected append or truncate", mode)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func parseLabels(text string) (map[string]string, error) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == ',' }) {
 		key, value, ok := strings.Cut(part, "=")
 		if !ok || key == "" || value == "" || strings.ContainsAny(part, "|*()[] ") {
-			return nil, fmt.Errorf("Invalid feature specification: --constraint=%s: expected labels of queues, such as os=el9&gpu=a100", text) //nolint:revive,staticcheck // Slurm's words
+			return nil, fmt.Errorf("Invalid feature specification: --constraint=%s: expected labels of queues, such as os=el9&gpu=a100", text)
 		}
 		labels[key] = value
 	}
@@ -188,7 +188,7 @@ func parseLicenses(text string) (map[string]int64, error) {
 		if i > 0 {
 			v, err := strconv.ParseUint(part[i+1:], 10, 31)
 			if err != nil || v == 0 {
-				return nil, fmt.Errorf("Invalid license specification: %s: expected resources of the site, such as maya:2", text) //nolint:revive,staticcheck // Slurm's words
+				return nil, fmt.Errorf("Invalid license specification: %s: expected resources of the site, such as maya:2", text)
 			}
 			name, n = part[:i], int64(v)
 		}
@@ -206,7 +206,7 @@ type Signal struct {
 
 // ParseSignal reads [B:]SIG@SECONDS.
 func ParseSignal(text string) (s Signal, err error) {
-	wrong := fmt.Errorf("Invalid --signal specification %q: expected [B:]SIGNAL[@SECONDS], such as B:USR2@30", text) //nolint:revive,staticcheck // Slurm's words
+	wrong := fmt.Errorf("Invalid --signal specification %q: expected [B:]SIGNAL[@SECONDS], such as B:USR2@30", text)
 	rest := text
 	for {
 		flags, after, ok := strings.Cut(rest, ":")

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -56,8 +57,8 @@ func TestParse(t *testing.T) {
 func TestCodesOfUsageErrors(t *testing.T) {
 	for command, want := range map[string]int{"sbatch": 255, "srun": 255, "squeue": 1, "sacct": 1, "scancel": 1} {
 		_, err := Parse(command, []string{"--nonsense"})
-		usage, ok := err.(*UsageError)
-		if !ok || usage.Code() != want {
+		var usage *UsageError
+		if !errors.As(err, &usage) || usage.Code() != want {
 			t.Errorf("%s: %v, want exit code %d", command, err, want)
 		}
 	}

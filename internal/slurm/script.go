@@ -7,10 +7,10 @@ import (
 
 // Errors about a script, in Slurm's words.
 var (
-	ErrNoScript = errors.New("This does not look like a batch script.  The first line must start with #! followed by the path to an interpreter.\nFor instance: #!/bin/sh") //nolint:revive,staticcheck // Slurm's words
-	ErrDOS      = errors.New("Batch script contains DOS line breaks (\\r\\n) instead of expected UNIX line breaks (\\n).")                                                  //nolint:revive,staticcheck // Slurm's words
-	ErrEmpty    = errors.New("Batch script is empty!")                                                                                                                      //nolint:revive,staticcheck // Slurm's words
-	ErrNull     = errors.New("The Slurm controller does not allow scripts that contain a NULL character.")                                                                  //nolint:revive,staticcheck // Slurm's words
+	ErrNoScript = errors.New("This does not look like a batch script.  The first line must start with #! followed by the path to an interpreter.\nFor instance: #!/bin/sh")
+	ErrDOS      = errors.New("Batch script contains DOS line breaks (\\r\\n) instead of expected UNIX line breaks (\\n).")
+	ErrEmpty    = errors.New("Batch script is empty!")
+	ErrNull     = errors.New("The Slurm controller does not allow scripts that contain a NULL character.")
 )
 
 // CheckScript refuses what cannot be a script.

@@ -72,7 +72,7 @@ func Hosts(list string) (hosts []string, err error) {
 			return nil, err
 		}
 		if hosts = append(hosts, more...); len(hosts) > maxHosts {
-			return nil, fmt.Errorf("Invalid hostlist: more than %d names", maxHosts) //nolint:revive,staticcheck // Slurm's words
+			return nil, fmt.Errorf("Invalid hostlist: more than %d names", maxHosts)
 		}
 	}
 	return hosts, nil
@@ -85,7 +85,7 @@ func hostsOf(one string) (hosts []string, err error) {
 	}
 	inner, after, closed := strings.Cut(rest, "]")
 	if !closed {
-		return nil, fmt.Errorf("Invalid hostlist: %s", one) //nolint:revive,staticcheck // Slurm's words
+		return nil, fmt.Errorf("Invalid hostlist: %s", one)
 	}
 	for part := range strings.SplitSeq(inner, ",") {
 		first, last, ranged := strings.Cut(part, "-")
@@ -95,7 +95,7 @@ func hostsOf(one string) (hosts []string, err error) {
 		from, err1 := strconv.ParseUint(first, 10, 31)
 		to, err2 := strconv.ParseUint(last, 10, 31)
 		if err1 != nil || err2 != nil || to < from || to-from >= maxHosts {
-			return nil, fmt.Errorf("Invalid hostlist: %s", one) //nolint:revive,staticcheck // Slurm's words
+			return nil, fmt.Errorf("Invalid hostlist: %s", one)
 		}
 		for n := from; n <= to; n++ {
 			number := fmt.Sprintf("%0*d", len(first), n)
@@ -104,7 +104,7 @@ func hostsOf(one string) (hosts []string, err error) {
 				return nil, err
 			}
 			if hosts = append(hosts, more...); len(hosts) > maxHosts {
-				return nil, fmt.Errorf("Invalid hostlist: more than %d names", maxHosts) //nolint:revive,staticcheck // Slurm's words
+				return nil, fmt.Errorf("Invalid hostlist: more than %d names", maxHosts)
 			}
 		}
 	}

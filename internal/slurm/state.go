@@ -59,7 +59,7 @@ func ParseStates(text string) (states []State, all bool, err error) {
 				}
 			}
 			if !found {
-				return nil, false, fmt.Errorf("Invalid job state specified: %s", word) //nolint:revive,staticcheck // Slurm's words
+				return nil, false, fmt.Errorf("Invalid job state specified: %s", word)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ type filter struct {
 }
 
 // errNoJob is that an id is not known.
-var errNoJob = errors.New("Invalid job id specified") //nolint:revive,staticcheck // Slurm's words
+var errNoJob = errors.New("Invalid job id specified")
 
 // byID are the tasks that ids name, each once, and how many ids name none.
 func (l *lister) byID(ctx context.Context, ids []slurm.ID) (tasks []wire.Task, unknown int, err error) {

@@ -133,7 +133,7 @@ func (c *command) since(ctx context.Context, f filter) ([]wire.Task, error) {
 		}
 	}
 	if end.Before(begin) {
-		return nil, errors.New("Start time requested is after end time") //nolint:revive,staticcheck // Slurm's words
+		return nil, errors.New("Start time requested is after end time")
 	}
 	if len(f.users) == 0 && !c.given.Has("allusers") {
 		f.users = []string{caller()}

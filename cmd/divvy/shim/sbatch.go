@@ -21,7 +21,7 @@ func sbatch(ctx context.Context, c *command) error {
 	}
 	id, err := c.submit(ctx, j)
 	if err != nil {
-		return fmt.Errorf("Batch job submission failed: %w", err) //nolint:revive,staticcheck // Slurm's words
+		return fmt.Errorf("Batch job submission failed: %w", err)
 	}
 	if a := j.Array; a != nil && a.Limit > 0 && int64(a.Limit) < a.Len() {
 		fmt.Fprintf(c.Err, "sbatch: warning: %%%d of --array has no effect: divvy may run more pieces at once\n", a.Limit)
@@ -82,7 +82,7 @@ const mostScript = 1 << 20
 func (c *command) script() (name, text string, args []string, err error) {
 	if c.given.Has("wrap") {
 		if len(c.given.Args) > 0 {
-			return "", "", nil, errors.New("Script arguments not permitted with --wrap option") //nolint:revive,staticcheck // Slurm's words
+			return "", "", nil, errors.New("Script arguments not permitted with --wrap option")
 		}
 		return "wrap", "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n" + c.given.Get("wrap") + "\n", nil, nil
 	}
@@ -94,14 +94,14 @@ func (c *command) script() (name, text string, args []string, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) && !strings.Contains(file, "/") {
 		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-			if g, err := os.Open(filepath.Join(dir, file)); err == nil {
+			if g, err := os.Open(filepath.Join(dir, file)); err == nil { //nolint:gosec // the user's own script, found in the PATH as Slurm does
 				f = g
 				break
 			}
 		}
 	}
 	if f == nil {
-		return "", "", nil, fmt.Errorf("Unable to open file %s", file) //nolint:revive,staticcheck // Slurm's words
+		return "", "", nil, fmt.Errorf("Unable to open file %s", file)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, mostScript))

@@ -31,7 +31,7 @@ func scancel(ctx context.Context, c *command) error {
 	selects := len(f.users)+len(f.names)+len(f.partitions)+len(f.states) > 0
 	switch {
 	case len(g.Args) == 0 && !selects:
-		return errors.New("No job identification provided") //nolint:revive,staticcheck // Slurm's words
+		return errors.New("No job identification provided")
 	case len(g.Args) == 0:
 		return c.cancelSelected(ctx, f)
 	}

@@ -146,7 +146,7 @@ func (c *command) showPartitions(ctx context.Context, name string) error {
 		}
 	}
 	if n == 0 {
-		return fmt.Errorf("Partition %s not found", name) //nolint:revive,staticcheck // Slurm's words
+		return fmt.Errorf("Partition %s not found", name)
 	}
 	return nil
 }

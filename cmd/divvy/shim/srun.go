@@ -83,7 +83,7 @@ func (s *step) run(ctx context.Context) error {
 		if err := os.Chdir(s.j.Files.Dir); err != nil {
 			return err
 		}
-		return syscall.Exec(s.path, s.c.given.Args, s.environment(0))
+		return syscall.Exec(s.path, s.c.given.Args, s.environment(0)) //nolint:gosec // what the user runs
 	}
 	codes := make([]int, s.tasks)
 	errs := make([]error, s.tasks)
@@ -335,7 +335,7 @@ func (c *command) remote(ctx context.Context) error {
 	j.Script, j.Args, j.Umask = "#!/bin/sh\nexec \"$@\"\n", c.given.Args, umask()
 	id, err := c.submit(ctx, j)
 	if err != nil {
-		return fmt.Errorf("Unable to allocate resources: %w", err) //nolint:revive,staticcheck // Slurm's words
+		return fmt.Errorf("Unable to allocate resources: %w", err)
 	}
 	ended := c.await(ctx, id)
 	if j.Files.Output != "" {

@@ -63,7 +63,7 @@ func (c *command) partitions(ctx context.Context, names []string) error {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(queues, func(q wire.QueueStanding) bool { return q.Name == name }) {
-			return fmt.Errorf("Invalid partition name specified: %s; sinfo shows those that there are", name) //nolint:revive,staticcheck // Slurm's words
+			return fmt.Errorf("Invalid partition name specified: %s; sinfo shows those that there are", name)
 		}
 	}
 	return nil

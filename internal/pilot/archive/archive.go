@@ -56,7 +56,7 @@ const (
 	keyEndpoint = "DIVVY_S3_ENDPOINT" // https://host:port; by default that of AWS
 	keyRegion   = "DIVVY_S3_REGION"   // by default us-east-1
 	keyAccess   = "DIVVY_S3_ACCESS_KEY"
-	keySecret   = "DIVVY_S3_SECRET_KEY"
+	keySecret   = "DIVVY_S3_SECRET_KEY" //nolint:gosec // the name of a variable
 )
 
 func client(env func(string) string) (*minio.Client, error) {
@@ -100,7 +100,7 @@ func (p *Place) Keep(ctx context.Context, name string, logs map[string]*io.Secti
 		if text.Size() == 0 {
 			continue
 		}
-		err := error(nil)
+		var err error
 		if p.dir != "" {
 			err = p.copy(ctx, text, name, log)
 		} else {
