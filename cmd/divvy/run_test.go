@@ -84,10 +84,11 @@ func TestRun(t *testing.T) {
 	}
 	before := tasksOf(t, cl)
 	for want, args := range map[string][]string{
-		"Nothing":      {"run", "--share", "Nothing", "--", "./script"},
-		"10000":        {"run", "--share", "Test", "--cores", "20000", "--", "./script"},
-		"placeholders": {"run", "--share", "Test", "--", "./script", "{{.Nothing}}"},
-		"no command":   {"run", "--share", "Test"},
+		"Nothing":        {"run", "--share", "Nothing", "--", "./script"},
+		"10000":          {"run", "--share", "Test", "--cores", "20000", "--", "./script"},
+		"placeholders":   {"run", "--share", "Test", "--", "./script", "{{.Nothing}}"},
+		"no command":     {"run", "--share", "Test"},
+		"-n 0: expected": {"run", "--share", "Test", "-n", "0", "--", "./script"},
 	} {
 		if o := p.runs(t, args...); o.code == 0 || !strings.Contains(o.err, want) {
 			t.Errorf("%q: %+v", args, o)

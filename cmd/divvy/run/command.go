@@ -55,6 +55,8 @@ Ctrl-C shows how far the task is; a second one within a second kills it (130), a
 		switch {
 		case err != nil:
 			return err
+		case a.Count == 0 && cmd.Flags().Changed("count"):
+			return fail.Usagef("-n 0: expected 1 or more")
 		case how.local && how.detach:
 			return fail.Usagef("--detach with --local: the private server ends with this command")
 		case how.local && (a.Share != "" || len(a.Queues) > 0 || len(a.After) > 0):
