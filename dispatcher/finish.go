@@ -15,7 +15,10 @@ import (
 )
 
 // outcomes are the outcomes that pilots may report.
-var outcomes = map[Outcome]entry.Outcome{Finished: entry.Finished, Failed: entry.Failed, Cancelled: entry.Cancelled}
+var outcomes = map[Outcome]entry.Outcome{Finished: entry.Finished, Failed: entry.Failed, Cancelled: entry.Cancelled, Revoked: entry.Returned}
+
+// mostReturned is up to which attempt a job that its pilot gives back is not charged: a job that ends its pilots does not go on for ever.
+const mostReturned = 10
 
 // Finish records how attempts ended. It is idempotent: the same result again is Recorded again. The result of an attempt that ended
 // otherwise meanwhile is LeaseLost and changes nothing.
@@ -26,13 +29,16 @@ func (d *Dispatcher) Finish(ctx context.Context, req FinishRequest) (FinishReply
 	for i, r := range req.Results {
 		outcome, ok := outcomes[r.Outcome]
 		if !ok {
-			return FinishReply{}, job.Wrong(fmt.Sprintf("results[%d].outcome", i), r.Outcome, "finished, failed or cancelled")
+			return FinishReply{}, job.Wrong(fmt.Sprintf("results[%d].outcome", i), r.Outcome, "finished, failed, cancelled or revoked")
 		}
 		if c := r.ExitCode; c != nil && (*c < math.MinInt32 || *c > math.MaxInt32) {
 			return FinishReply{}, job.Wrong(fmt.Sprintf("results[%d].exit_code", i), *c, "an exit code")
 		}
 		reply.Verdicts[i] = Verdict{Lease: r.Lease, Verdict: LeaseLost}
 		if key, ok := parseLease(r.Lease); ok {
+			if outcome == entry.Returned && key.Attempt > mostReturned {
+				outcome = entry.Failed
+			}
 			r.Report = d.reported.under(key, r.Report)
 			in, at = append(in, endOf(key, outcome, &r)), append(at, i)
 		}

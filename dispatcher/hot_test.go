@@ -154,3 +154,21 @@ func TestUnreadableJobs(t *testing.T) {
 		t.Errorf("%+v, %v: want the job that was given back", reply, err)
 	}
 }
+
+// A pilot that has to end gives its job back, which costs no attempt; but not for ever.
+func TestPilotsGiveJobsBack(t *testing.T) {
+	s := hotStage(t)
+	for attempt := 1; attempt <= mostReturned+1; attempt++ {
+		reply, err := s.Pull(t.Context(), request(""))
+		if err != nil || len(reply.Leases) != 1 || reply.Leases[0].Attempt != attempt {
+			t.Fatalf("attempt %d: %+v, %v", attempt, reply, err)
+		}
+		end := FinishRequest{Pilot: "p", Results: []Result{{Lease: reply.Leases[0].Lease, Outcome: Revoked, Message: "the pilot had to end"}}}
+		for range 2 { // the second one is a repeat
+			said, err := s.Finish(t.Context(), end)
+			if err != nil || said.Verdicts[0].Verdict != Recorded || (said.Verdicts[0].JobState == "ready") != (attempt <= mostReturned) {
+				t.Errorf("attempt %d: %+v, %v", attempt, said, err)
+			}
+		}
+	}
+}

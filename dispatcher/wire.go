@@ -108,7 +108,7 @@ type RenewReply struct {
 // Result is one line of a FinishRequest.
 type Result struct {
 	Lease    string         `json:"lease" minLength:"1"`
-	Outcome  Outcome        `json:"outcome" enum:"finished,failed,cancelled"`
+	Outcome  Outcome        `json:"outcome" enum:"finished,failed,cancelled,revoked" doc:"Revoked: the pilot gives the job back, as it has to end; up to the tenth attempt that is not counted."`
 	ExitCode *int           `json:"exit_code" doc:"Exit code of the process; 128 + signal when a signal ended it." required:"false"`
 	Message  string         `json:"message" maxLength:"4096" required:"false"`
 	Usage    Usage          `json:"usage" required:"false"`

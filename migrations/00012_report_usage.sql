@@ -37,7 +37,7 @@ COMMENT ON COLUMN report.attempts.units IS 'Units that it held: cores times the 
 COMMENT ON COLUMN report.attempts.priority IS 'Priority of the job.';
 COMMENT ON COLUMN report.attempts.pilot IS 'Pilot that held the lease.';
 COMMENT ON COLUMN report.attempts.node IS 'Host of the pilot; empty when it did not say.';
-COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, not counted as an attempt).';
+COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, or given back by its pilot: not counted as an attempt).';
 COMMENT ON COLUMN report.attempts.exit_code IS 'Exit code of the process, 128 + signal when a signal ended it; NULL when unknown, and of a failed one that said 0.';
 COMMENT ON COLUMN report.attempts.message IS 'What the pilot said about the end.';
 COMMENT ON COLUMN report.attempts.claimed_at IS 'When the lease began.';

@@ -2289,7 +2289,7 @@ COMMENT ON COLUMN report.attempts.pilot IS 'Pilot that held the lease.';
 
 COMMENT ON COLUMN report.attempts.node IS 'Host of the pilot; empty when it did not say.';
 
-COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, not counted as an attempt).';
+COMMENT ON COLUMN report.attempts.outcome IS 'finished, failed, lost (the lease ran out), cancelled or revoked (reclaimed, or given back by its pilot: not counted as an attempt).';
 
 COMMENT ON COLUMN report.attempts.exit_code IS 'Exit code of the process, 128 + signal when a signal ended it; NULL when unknown, and of a failed one that said 0.';
 

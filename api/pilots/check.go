@@ -102,9 +102,9 @@ func checkFinish(req *dispatcher.FinishRequest) error {
 			f.name(problem.ItemField("results", i, "lease"), l.Lease, "a lease token")
 		}
 		switch l.Outcome {
-		case dispatcher.Finished, dispatcher.Failed, dispatcher.Cancelled:
+		case dispatcher.Finished, dispatcher.Failed, dispatcher.Cancelled, dispatcher.Revoked:
 		default:
-			f.Add(problem.ItemField("results", i, "outcome"), "expected finished, failed or cancelled", string(l.Outcome))
+			f.Add(problem.ItemField("results", i, "outcome"), "expected finished, failed, cancelled or revoked", string(l.Outcome))
 		}
 		if len(l.Message) > maxMessage {
 			f.length(problem.ItemField("results", i, "message"), l.Message, maxMessage)

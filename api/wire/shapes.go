@@ -647,7 +647,7 @@ type Provision struct {
 	Slots     int   `json:"slots,omitempty"`      // jobs at once of a pilot
 	Cores     int   `json:"cores,omitempty"`      // cores of a pilot; default: as many as slots
 	MemoryMB  int64 `json:"memory_mb,omitempty"`  // memory of a pilot; default: no bound
-	WalltimeS int64 `json:"walltime_s,omitempty"` // how long a pilot lives; a job must fit with a minute to spare; default: no end
+	WalltimeS int64 `json:"walltime_s,omitempty"` // how long a pilot lives; a job must fit with 90 s to spare; default: no end
 }
 
 // PullReply carries at least one lease; a pull that got none returns ErrNoJobs.
@@ -895,7 +895,7 @@ type ResourceStanding struct {
 // Result is one line of a FinishRequest.
 type Result struct {
 	Lease    string         `json:"lease"`
-	Outcome  Outcome        `json:"outcome"`
+	Outcome  Outcome        `json:"outcome"`   // Revoked: the pilot gives the job back, as it has to end; up to the tenth attempt that is not counted.
 	ExitCode *int           `json:"exit_code"` // Exit code of the process; 128 + signal when a signal ended it.
 	Message  string         `json:"message"`
 	Usage    Usage          `json:"usage"`

@@ -18,7 +18,7 @@ const (
 	Tail   = "tail" // the end of both, as it is kept
 )
 
-// Outcome says how an attempt ended. Pilots report the first three.
+// Outcome says how an attempt ended. Pilots report all but lost.
 type Outcome string
 
 // The outcomes of an attempt.

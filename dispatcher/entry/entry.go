@@ -90,7 +90,7 @@ const (
 	Failed    Outcome = 'x'
 	Lost      Outcome = 'l' // its lease ran out
 	Cancelled Outcome = 'c'
-	Returned  Outcome = 'r' // by order of the dispatcher, to run elsewhere
+	Returned  Outcome = 'r' // by order of the dispatcher or by its pilot, to run elsewhere
 )
 
 // Next is what becomes of a job whose attempt ended.

@@ -28,7 +28,7 @@ const (
 // Outcome is how an attempt ended.
 type Outcome string
 
-// The outcomes of an attempt. Pilots report the first three of them; lost and revoked are the dispatcher's.
+// The outcomes of an attempt. Pilots report all but lost; revoked is what was given back, by order of the dispatcher or by its pilot.
 const (
 	Finished  Outcome = "finished"
 	Failed    Outcome = "failed"
