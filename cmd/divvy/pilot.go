@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,11 +23,13 @@ import (
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/pilot"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
+	"github.com/divvyhq/divvy/internal/slurm"
 )
 
 // pilotFlags are the flags of 'divvy pilot'.
 type pilotFlags struct {
 	pilot.Config
+	until     string
 	walltime  time.Duration
 	logFormat string
 	logLevel  string
@@ -40,8 +45,8 @@ func pilotCommand(c *cli.CLI) *cobra.Command {
 		Short: "Run jobs of a queue on this machine",
 		Long: `Run jobs of a queue on this machine, each as a process group in a folder of its own.
 
-SIGTERM or Ctrl-C: take no more jobs and leave when the running ones have ended. A second one: kill them,
-report them failed, leave. A third one: leave at once. See docs/pilots.md.`,
+SIGTERM, SIGUSR2 or Ctrl-C: take no more jobs and leave when the running ones have ended. A second one: kill
+them, give them back, leave. A third one: leave at once. See docs/pilots.md.`,
 		Example: "  divvy pilot --queue CERN --slots 8\n  divvy pilot --queue CERN --slots 8 --cores 16 --memory-mb 64000 --label os=el9 --max-idle 10m",
 		Args:    cli.Takes(),
 	}
@@ -63,9 +68,12 @@ func (f *pilotFlags) bind(cmd *cobra.Command) {
 	fs.IntVar(&f.Cores, "cores", 0, "cores to share out among the jobs (default: as many as slots)")
 	fs.Int64Var(&f.MemoryMB, "memory-mb", 0, "memory to share out, in MB (default: the queue's figure)")
 	fs.Int64Var(&f.DiskMB, "disk-mb", 0, "scratch space to share out, in MB (default: the queue's figure)")
-	fs.DurationVar(&f.walltime, "walltime", 0, "how long this pilot may live; jobs must fit into what is left (default: without end)")
+	fs.StringVar(&f.until, "until", "", "when the batch system ends this pilot: a time, or what is left as 2h or 1-02:30:00; jobs must fit into that (default: never)")
+	fs.DurationVar(&f.walltime, "walltime", 0, "as --until, a duration")
+	_ = fs.MarkDeprecated("walltime", "use --until")
+	fs.DurationVar(&f.DrainWithin, "drain-within", 0, "how long jobs may go on after the first signal; then they are given back (default: as long as they like)")
 	fs.StringToStringVarP(&f.Labels, "label", "l", nil, "labels of the slots, over those of the queue (os=el9,…)")
-	fs.StringVar(&f.Name, "name", "", "name of the pilot, unique in the site (default: host and a random part)")
+	fs.StringVar(&f.Name, "name", "", "name of the pilot, unique in the site (default: its batch job, else the host, and a random part)")
 	fs.StringVar(&f.Node, "node", "", "name of the machine (default: its host name)")
 	fs.StringSliceVar(&f.Devices, "device", nil, "devices for claims, by kind and number (gpu:0,gpu:1,…)")
 	fs.StringVar(&f.Payload.WorkDir, "work-dir", "", "folder of this pilot alone (default: one in the temporary folder)")
@@ -91,8 +99,9 @@ func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 	if f.Slots < 1 {
 		return fail.Usagef("--slots %d: a pilot needs at least one", f.Slots)
 	}
-	if f.walltime != 0 && f.walltime < time.Second {
-		return fail.Usagef("--walltime %s is less than 1s", f.walltime)
+	until, err := f.ends(time.Now())
+	if err != nil {
+		return err
 	}
 	if _, err := logs.ParseLevel(f.logLevel); err != nil {
 		return fail.Usagef("--log-level %v", err)
@@ -112,19 +121,64 @@ func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 	}
 	cfg := f.Config
 	cfg.Client, cfg.Payload.Guard, cfg.Payload.Alone = cl, []string{self, "pilot", "--guard"}, true
-	cfg.WalltimeS = int64(f.walltime / time.Second)
+	cfg.Until = until
+	if batch := batchJob(os.Getenv); cfg.Name == "" && batch != "" {
+		cfg.Name = batch + "-" + strings.ToLower(rand.Text()[:6])
+	}
 	cfg.Log = config.NewLog(c.Err, config.Config{Log: config.Log{Format: f.logFormat, Level: f.logLevel}}).Logger()
 	kill, quit := secondSignal(cfg.Log)
 	defer quit()
 	cfg.Kill = kill
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGUSR2)
+	defer stop()
 	return pilot.Run(ctx, cfg)
 }
 
-// secondSignal returns a channel that the second SIGINT or SIGTERM closes; the first one ends the command's
-// context. A third one meets no handler any more and ends the program.
+// ends is when the pilot's batch job ends; zero: never. Beside durations and times it reads what squeue prints: 1-02:03:04, UNLIMITED.
+func (f *pilotFlags) ends(now time.Time) (time.Time, error) {
+	left := f.walltime
+	switch text := f.until; strings.ToUpper(text) {
+	case "":
+		if left == 0 {
+			return time.Time{}, nil
+		}
+	case "UNLIMITED", "NOT_SET":
+		return time.Time{}, nil
+	default:
+		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+			if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+				left = t.Sub(now)
+			}
+		}
+		if d, err := time.ParseDuration(text); err == nil {
+			left = d
+		} else if d, err := slurm.ParseTime(text); err == nil && strings.Contains(text, ":") {
+			left = d
+		} else if left == 0 {
+			return time.Time{}, fail.Usagef("--until %q: expected a time as 2026-01-31T12:00, or a duration as 90m or 1-02:30:00", text)
+		}
+	}
+	if left < time.Second {
+		return time.Time{}, fail.Usagef("--until %s: that is less than 1s from now", cmp.Or(f.until, f.walltime.String()))
+	}
+	return now.Add(left), nil
+}
+
+// batchJob names the batch job of this process, as slurm-123; empty: it is none.
+func batchJob(env func(string) string) string {
+	for _, system := range [][2]string{{"slurm", "SLURM_JOB_ID"}, {"pbs", "PBS_JOBID"}, {"lsf", "LSB_JOBID"}, {"gridengine", "JOB_ID"}} {
+		if id := env(system[1]); id != "" && !strings.Contains(id, "/") {
+			return system[0] + "-" + id
+		}
+	}
+	return ""
+}
+
+// secondSignal returns a channel that the second SIGINT, SIGTERM or SIGUSR2 (Grid Engine's notice) closes; the first one ends the
+// command's context. A third one meets no handler any more and ends the program.
 func secondSignal(log *slog.Logger) (kill <-chan struct{}, quit func()) {
 	signals, second, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR2)
 	go func() {
 		for n := range 2 {
 			select {
@@ -136,7 +190,7 @@ func secondSignal(log *slog.Logger) (kill <-chan struct{}, quit func()) {
 				log.Info("no more jobs; those that run may end. Once more to kill them")
 			}
 		}
-		signal.Reset(syscall.SIGINT, syscall.SIGTERM)
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR2)
 		close(second)
 	}()
 	return second, func() {

@@ -67,6 +67,8 @@ func TestWanted(t *testing.T) {
 		"wide jobs":           {Input{Queues: []Queue{wide}, Places: [][]int{{0}}, Kinds: []Kind{{Size: Size{Cores: 3}, Jobs: 4}}}, []int{4}},
 		"too wide":            {Input{Queues: []Queue{slots8(64)}, Places: [][]int{{0}}, Kinds: []Kind{{Size: Size{Cores: 9}, Jobs: 4}}}, []int{0}},
 		"too long":            {Input{Queues: []Queue{small}, Places: [][]int{{0}}, Kinds: []Kind{{Size: Size{Cores: 1, WalltimeS: 3600}, Jobs: 4}}}, []int{0}},
+		"90 s to spare":       {Input{Queues: []Queue{small}, Places: [][]int{{0}}, Kinds: []Kind{{Size: Size{Cores: 1, WalltimeS: 3510}, Jobs: 4}}}, []int{2}},
+		"89 s":                {Input{Queues: []Queue{small}, Places: [][]int{{0}}, Kinds: []Kind{{Size: Size{Cores: 1, WalltimeS: 3511}, Jobs: 4}}}, []int{0}},
 		"memory":              {Input{Queues: []Queue{small}, Places: [][]int{{0}}, Kinds: []Kind{{Size: Size{Cores: 1, MemoryMB: 3000}, Jobs: 4}}}, []int{4}},
 		"two queues":          {Input{Queues: []Queue{slots8(30), slots8(10)}, Places: [][]int{{0, 1}}, Kinds: []Kind{kind(0, 160)}}, []int{15, 5}},
 		"few jobs, many":      {Input{Queues: []Queue{slots8(9), slots8(9), slots8(9)}, Places: [][]int{{0, 1, 2}}, Kinds: []Kind{kind(0, 8)}}, []int{0, 0, 1}},

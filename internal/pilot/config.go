@@ -23,21 +23,23 @@ type Config struct {
 
 	Devices []string // ids of devices that its jobs may use, as gpu:0: what stands before the colon is the kind
 
-	Slots     int   // jobs at once
-	Cores     int   // all together; default Slots
-	MemoryMB  int64 // all together; 0 = the queue's figure counts
-	DiskMB    int64 // all together; 0 = the queue's figure counts
-	WalltimeS int64 // the pilot's own life: what is left of it is offered, then it drains; 0 = without end
+	Slots    int   // jobs at once
+	Cores    int   // all together; default Slots
+	MemoryMB int64 // all together; 0 = the queue's figure counts
+	DiskMB   int64 // all together; 0 = the queue's figure counts
 
 	MaxJobs int           // drain after so many jobs; 0 = no end
 	MaxIdle time.Duration // drain after so long without a job; 0 = no end
+
+	Until       time.Time     // when the batch system ends the pilot: what is left until then is offered; zero = never
+	DrainWithin time.Duration // when it was told to leave jobs may go on so long; 0 = as long as they like
 
 	// Payload: its WorkDir is by default a folder of the pilot's name in the system's temporary folder, KeepLogs 200.
 	Payload payload.Config
 
 	Logs string // where whole logs of ended jobs are kept, see package archive; empty = nowhere
 
-	Kill <-chan struct{} // closed: kill what runs, report it failed
+	Kill <-chan struct{} // closed: kill what runs, give it back
 	Log  *slog.Logger    // default: nothing is logged
 
 	timing timing
@@ -51,6 +53,7 @@ type timing struct {
 	MaxPause time.Duration
 	Gather   time.Duration // longest wait for polls that end together
 	Renew    time.Duration // until the server says how often
+	Doubt    time.Duration // longest wait of the result of a job that a SIGTERM ended
 	payload.Timing
 }
 
@@ -61,6 +64,7 @@ var usualTiming = timing{
 	MaxPause: 15 * time.Second,
 	Gather:   250 * time.Millisecond,
 	Renew:    60 * time.Second,
+	Doubt:    1500 * time.Millisecond,
 	Timing:   payload.Timing{Grace: 10 * time.Second, MemoryGrace: 2 * time.Second, Sample: 200 * time.Millisecond},
 }
 
@@ -78,9 +82,10 @@ func (c Config) complete() (Config, error) {
 	need(c.Cores >= 0, "cores: %d is negative", c.Cores)
 	need(c.MemoryMB >= 0, "memory: %d MB is negative", c.MemoryMB)
 	need(c.DiskMB >= 0, "disk: %d MB is negative", c.DiskMB)
-	need(c.WalltimeS >= 0, "walltime: %d s is negative", c.WalltimeS)
 	need(c.MaxJobs >= 0, "max jobs: %d is negative", c.MaxJobs)
 	need(c.MaxIdle >= 0, "max idle: %s is negative", c.MaxIdle)
+	need(c.Until.IsZero() || time.Until(c.Until) > 0, "until: %s is over", c.Until.Format(time.RFC3339))
+	need(c.DrainWithin >= 0, "drain within: %s is negative", c.DrainWithin)
 	need(!strings.ContainsAny(c.Name, "/\x00"), "name: %q has a slash", c.Name)
 	if err := errors.Join(errs...); err != nil {
 		return c, fmt.Errorf("pilot: %w", err)

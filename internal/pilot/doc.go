@@ -27,5 +27,6 @@
 // # Leaving
 //
 // When its context ends the pilot drains: no new pull, running jobs go on to their end, then Run returns nil.
-// When Kill is closed too, jobs are killed and reported failed.
+// When Kill is closed too, or DrainWithin is over, or Until is near, jobs are ended and given back (revoked): they cost no attempt. So are
+// jobs that the batch system ends together with the pilot.
 package pilot

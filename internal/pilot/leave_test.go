@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/pilot/payload"
 )
 
@@ -77,7 +78,7 @@ func TestKillReportsHonestly(t *testing.T) {
 		t.Error(err)
 	}
 	r := result(t, s, token)
-	if r.Outcome != failed || *r.ExitCode != 137 || r.Message != "the pilot was told to stop at once; killed by signal SIGKILL" {
+	if r.Outcome != wire.Revoked || *r.ExitCode != 137 || r.Message != "the pilot had to end; killed by signal SIGKILL" {
 		t.Errorf("%+v", r)
 	}
 	if !gone(payload) {
@@ -106,7 +107,7 @@ func TestBounds(t *testing.T) {
 	})
 	t.Run("walltime", func(t *testing.T) {
 		s := newFake()
-		p := start(t, s, Config{WalltimeS: 2})
+		p := start(t, s, Config{Until: time.Now().Add(2 * time.Second)})
 		if err := p.left(); err != nil || s.pulls[0].Slot.WalltimeS > 2 {
 			t.Errorf("%v, offered %d s", err, s.pulls[0].Slot.WalltimeS)
 		}

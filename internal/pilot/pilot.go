@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,17 +43,8 @@ type run struct {
 	vacated bool // the room is given back
 	bare    bool // the result goes without log and outputs
 	result  wire.Result
-	size    int // of log and outputs, bytes
-}
-
-// life is how far the pilot is between its first pull and its end.
-type life struct {
-	begun     time.Time
-	idleSince time.Time
-	nJobs     int
-	draining  bool
-	killed    bool
-	err       error
+	doubt   time.Time // until when its result waits, see put
+	size    int       // of log and outputs, bytes
 }
 
 // Run is a pilot from its first pull to the end of its last job. It returns nil when it was told to leave, and an
@@ -80,7 +70,7 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg: cfg, log: cfg.Log, host: host, logs: logs, calls: newCalls(),
 		free: room{cfg.Slots, cfg.Cores, cfg.MemoryMB, cfg.DiskMB}, fresh: true,
 		runs: map[string]*run{}, pulls: pulls{prefix: rand.Text()[:10]}, renewals: renewals{wait: cfg.timing.Renew}, live: newLive(cfg),
-		life: life{begun: now, idleSince: now},
+		life: newLife(cfg, now),
 	}
 	p.log.Info("pilot starts", "queue", cfg.Queue, "pilot", cfg.Name, "slots", cfg.Slots, "cores", cfg.Cores, "work", host.Root())
 	var beside sync.WaitGroup
@@ -112,38 +102,27 @@ func (p *pilot) loop(ctx context.Context) {
 		case <-timer.C:
 		case <-leave:
 			leave = nil
-			p.drain("told to")
+			p.told(time.Now())
 		case <-kill:
 			leave, kill = nil, nil
-			p.drain("told to at once")
-			p.life.killed = true
-			for _, r := range p.runs {
-				r.kill()
-			}
+			p.told(time.Now())
+			p.kill(0)
 		}
 	}
 }
 
 // step does everything that is due. Results go before pulls: the shares then count without the ended jobs.
 func (p *pilot) step(now time.Time) {
-	if p.due(now) {
+	if p.life.due(now, &p.cfg, len(p.runs)) {
 		p.drain("as configured")
 	}
+	if p.life.over(now) {
+		p.kill(p.life.grace)
+	}
+	p.outbox.believe(now)
 	p.report(now)
 	p.renew(now)
 	p.pull(now)
-}
-
-// due says that the pilot has reached one of its own bounds.
-func (p *pilot) due(now time.Time) bool {
-	c, l := &p.cfg, &p.life
-	idle := len(p.runs) == 0 && c.MaxIdle > 0 && now.Sub(l.idleSince) >= c.MaxIdle
-	return !l.draining && (idle || c.MaxJobs > 0 && l.nJobs >= c.MaxJobs || c.WalltimeS > 0 && p.left(now) < time.Second)
-}
-
-// left is how long the pilot lives on, if its life is bounded.
-func (p *pilot) left(now time.Time) time.Duration {
-	return time.Duration(p.cfg.WalltimeS)*time.Second - now.Sub(p.life.begun)
 }
 
 // next is when the loop has something to do even if nothing happens.
@@ -166,32 +145,12 @@ func (p *pilot) next(now time.Time) time.Time {
 	sooner(p.outbox.again.at)
 	sooner(p.pulls.pause.at)
 	sooner(p.pulls.until.Add(p.cfg.timing.Gather))
-	if p.cfg.WalltimeS > 0 {
-		sooner(now.Add(p.left(now) - time.Second + time.Millisecond))
+	sooner(p.life.drainAt.Add(time.Millisecond - time.Second))
+	sooner(p.life.endAt)
+	for _, r := range p.outbox.doubted {
+		sooner(r.doubt)
 	}
 	return next
-}
-
-// drain ends pulling. Polls on their way are cut short, and asked again whether they were given leases.
-func (p *pilot) drain(why string) {
-	if p.life.draining {
-		return
-	}
-	p.life.draining = true
-	p.log.Info("pilot drains", "why", why, "running", len(p.runs))
-	for _, q := range p.pulls.polls {
-		if q.cancel != nil {
-			q.cancel()
-		} else {
-			q.probe()
-		}
-	}
-}
-
-func (r *run) kill() {
-	if !r.ended {
-		r.job.Stop(payload.Stop{Outcome: "failed", Why: "the pilot was told to stop at once"})
-	}
 }
 
 // accept begins to run a lease. A token that is here already came twice, by the repeat of a pull.
@@ -207,7 +166,7 @@ func (p *pilot) accept(now time.Time, l wire.Lease) {
 	p.free = p.free.minus(needed(l))
 	p.life.nJobs++
 	if p.life.killed {
-		r.kill()
+		r.kill(0)
 	}
 	p.live.add(l, r.job)
 	p.calls.beside(func() {
@@ -227,13 +186,14 @@ func (p *pilot) endedRun(r *run, res wire.Result, size int) {
 		return
 	}
 	p.log.Info("job ended", "job", r.lease.Job, "attempt", r.lease.Attempt, "outcome", res.Outcome, "message", res.Message)
-	p.outbox.runs = append(p.outbox.runs, r)
+	now := time.Now()
+	p.outbox.put(r, p.life.told || p.life.late(now), now.Add(p.cfg.timing.Doubt))
 }
 
 // drop forgets a run whose end the server knows.
 func (p *pilot) drop(r *run) {
 	p.vacate(r)
-	p.outbox.runs = slices.DeleteFunc(p.outbox.runs, func(o *run) bool { return o == r })
+	p.outbox.drop(r)
 	delete(p.runs, r.lease.Lease)
 	if len(p.runs) == 0 {
 		p.life.idleSince = time.Now()

@@ -90,7 +90,7 @@ func cpuTime() time.Duration {
 
 var quick = timing{
 	Poll: time.Second, Call: 5 * time.Second, Pause: 5 * time.Millisecond, MaxPause: 40 * time.Millisecond, Gather: 20 * time.Millisecond,
-	Renew: 50 * time.Millisecond, Timing: payload.Timing{Grace: 100 * time.Millisecond, MemoryGrace: 5 * time.Second, Sample: 20 * time.Millisecond},
+	Renew: 50 * time.Millisecond, Doubt: 5 * time.Millisecond, Timing: payload.Timing{Grace: 100 * time.Millisecond, MemoryGrace: 5 * time.Second, Sample: 20 * time.Millisecond},
 }
 
 // lone is a pilot under test.

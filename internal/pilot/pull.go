@@ -85,7 +85,7 @@ func (p *pilot) newPoll(now time.Time) *poll {
 	}
 	p.pulls.requests++
 	return &poll{room: p.free, req: wire.PullRequest{
-		Queue: p.cfg.Queue, Pilot: p.cfg.Name, Node: p.cfg.Node, Devices: p.cfg.Devices, Slot: p.cfg.offer(p.free, p.left(now)),
+		Queue: p.cfg.Queue, Pilot: p.cfg.Name, Node: p.cfg.Node, Devices: p.cfg.Devices, Slot: p.cfg.offer(p.free, p.life.left(now)),
 		Max: most, WaitS: p.pulls.until.Sub(now).Seconds(), RequestID: fmt.Sprintf("%s-%d", p.pulls.prefix, p.pulls.requests),
 	}}
 }

@@ -15,6 +15,7 @@ const mostBytes = 1 << 20
 // outbox holds the results that the server has not recorded yet.
 type outbox struct {
 	runs    []*run
+	doubted []*run // those that wait, see put
 	sending bool
 	again   backoff
 	single  int // so many results go one by one, since the server refused them together
@@ -106,6 +107,9 @@ func (p *pilot) refusedReport(batch []*run, err error) {
 		p.log.Error("result refused, sent again without log and outputs", "job", r.lease.Job, "error", err)
 		r.bare = true
 		r.result.LogTail, r.result.Outputs, r.size = "", nil, 0
+		if r.result.Outcome == outcomeBack {
+			r.result.Outcome = "failed" // a daemon one version older knows no other
+		}
 		r.result.Message = payload.Clip("the server refused log and outputs of this attempt: " + err.Error() + "; " + r.result.Message)
 	default:
 		p.log.Error("result refused, given up", "job", r.lease.Job, "attempt", r.lease.Attempt, "outcome", r.result.Outcome, "error", err)

@@ -34,7 +34,7 @@ func (c *Config) offer(r room, left time.Duration) wire.Slot {
 	if c.DiskMB > 0 {
 		s.DiskMB = max(1, r.disk)
 	}
-	if c.WalltimeS > 0 {
+	if !c.Until.IsZero() {
 		s.WalltimeS = int64(left / time.Second)
 	}
 	return s

@@ -14,7 +14,7 @@ type Provision struct {
 	Slots     int   `json:"slots,omitempty" yaml:"slots" is:"1..100000" doc:"jobs at once of a pilot"`
 	Cores     int   `json:"cores,omitempty" yaml:"cores" is:"1..100000" doc:"cores of a pilot; default: as many as slots"`
 	MemoryMB  int64 `json:"memory_mb,omitempty" yaml:"memory_mb" is:"1..1000000000" doc:"memory of a pilot; default: no bound"`
-	WalltimeS int64 `json:"walltime_s,omitempty" yaml:"walltime" is:"seconds 2m.." doc:"how long a pilot lives; a job must fit with a minute to spare; default: no end"`
+	WalltimeS int64 `json:"walltime_s,omitempty" yaml:"walltime" is:"seconds 2m.." doc:"how long a pilot lives; a job must fit with 90 s to spare; default: no end"`
 }
 
 // Default has the figures of a provision that gives only its max.
@@ -41,12 +41,13 @@ func (p Provision) Filled() Provision {
 // Idle is IdleS as a duration.
 func (p Provision) Idle() time.Duration { return time.Duration(p.IdleS) * time.Second }
 
-// spareS is what a pilot needs before its first job begins: a job as long as its walltime never fits.
-const spareS = 60
+// spareS is what a pilot needs of its walltime for itself: 30 s to start in, and the minute before its end, or a tenth of a short life, in
+// which it drains.
+func (p Provision) spareS() int64 { return 30 + min(60, p.WalltimeS/10) }
 
 // Fits returns how many jobs of that size a fresh pilot runs at once; 0: none.
 func (p Provision) Fits(cores int, memoryMB, walltimeS int64) int64 {
-	if p.WalltimeS > 0 && walltimeS > p.WalltimeS-spareS {
+	if p.WalltimeS > 0 && walltimeS > p.WalltimeS-p.spareS() {
 		return 0
 	}
 	n := min(int64(p.Slots), int64(p.Cores/max(1, cores)))

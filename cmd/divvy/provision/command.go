@@ -151,9 +151,6 @@ func (f *flags) values(c *cli.CLI, q wire.QueueWanted, prefix string) (Values, e
 	if p.MemoryMB > 0 {
 		words = append(words, "--memory-mb", fmt.Sprint(p.MemoryMB))
 	}
-	if p.WalltimeS > 0 {
-		words = append(words, "--walltime", fmt.Sprintf("%ds", p.WalltimeS-60)) // it drains before the batch system ends it
-	}
 	for _, file := range [][2]string{{"--token-file", cmp.Or(c.TokenFile, os.Getenv("DIVVY_TOKEN_FILE"))}, {"--ca", c.TLS.CA}, {"--cert", c.TLS.Cert}, {"--cert-key", c.TLS.Key}} {
 		if file[1] == "" {
 			continue

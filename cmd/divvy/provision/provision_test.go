@@ -223,8 +223,12 @@ func TestTemplates(t *testing.T) {
 			t.Fatal(err)
 		}
 		for part, want := range map[string]string{"start": "--name", "list": "", "stop": "p-1"} {
-			if script, err := s.Script(part, []string{"p-1", "p-2"}); err != nil || !strings.Contains(script, want) {
+			script, err := s.Script(part, []string{"p-1", "p-2"})
+			if err != nil || !strings.Contains(script, want) {
 				t.Errorf("%s, %s: %v\n%s", name, part, err, script)
+			}
+			if part == "start" && (!strings.Contains(script, "--until") || !strings.Contains(script, "3600")) {
+				t.Errorf("%s: pilots are not told when they end:\n%s", name, script)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ type Values struct {
 	Names     []string          // of pilots to start or stop
 	Prefix    string            // of all names
 	Queue     string            //
-	Pilot     string            // command line of a pilot, without --name; quoted for a shell
+	Pilot     string            // command line of a pilot, without --name and --until; quoted for a shell
 	Cores     int               //
 	MemoryMB  int64             // 0: no bound
 	WalltimeS int64             // 0: no end

@@ -139,6 +139,11 @@ func (j *Job) conclude(res *wire.Result, s *os.ProcessState, stopped *Stop) (nOu
 	res.ExitCode = &code
 	res.Usage = j.Used()
 	res.LogTail = logTail(j.streams)
+	if signal := syscall.Signal(code - 128); stopped == nil && (signal == syscall.SIGTERM || signal == syscall.SIGUSR2 || signal == syscall.SIGKILL) {
+		j.mu.Lock()
+		j.struck = signal
+		j.mu.Unlock()
+	}
 	switch {
 	case stopped != nil:
 		res.Outcome, res.Message = stopped.Outcome, stopped.Why+"; "+how

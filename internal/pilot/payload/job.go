@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/divvyhq/divvy/api/wire"
@@ -28,7 +29,8 @@ type Job struct {
 	memory  int64   // peak, bytes
 	stop    *Stop
 	killAt  time.Time
-	wake    chan struct{} // a stop was ordered
+	struck  syscall.Signal // see Struck
+	wake    chan struct{}  // a stop was ordered
 }
 
 // Stop is the order to end a job before its time. Grace 0 kills at once.
@@ -84,6 +86,14 @@ func (j *Job) State() wire.LeaseState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.state
+}
+
+// Struck returns the signal that ended the job and that its pilot did not send, of those by which batch systems end theirs: SIGTERM, SIGUSR2,
+// SIGKILL; 0 if there was none. Shells and others that pass on how their command ended say it by their exit code.
+func (j *Job) Struck() syscall.Signal {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.struck
 }
 
 // Used is what the job has used so far.
