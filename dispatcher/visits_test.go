@@ -45,6 +45,15 @@ func BenchmarkPulls(b *testing.B) {
 			l.Went(p, time.Second, nil)
 		}
 	})
+	b.Run("seen", func(b *testing.B) {
+		l := visited(1, 50_000)
+		b.ReportAllocs()
+		for b.Loop() {
+			if names := l.SeenAt(1, "p"); len(names) != 50_000 {
+				b.Fatal(len(names))
+			}
+		}
+	})
 	b.Run("look", func(b *testing.B) {
 		l := visited(20, 1000)
 		b.ReportAllocs()

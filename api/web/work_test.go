@@ -14,6 +14,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher/job"
 	"github.com/divvyhq/divvy/dispatcher/replay"
 	"github.com/divvyhq/divvy/dispatcher/resource"
+	"github.com/divvyhq/divvy/dispatcher/wanted"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/shares"
@@ -31,7 +32,9 @@ func filled(t *testing.T) *stage {
 	black := queueNamed(2, "B/1 <x>", 10, 3)
 	black.BlackHole = &explain.BlackHoleStanding{Since: at, Ends: 30, Fails: 29, Good: 1}
 	black.State, black.Pool = shares.Drain, "gpu"
-	s.world.queues = []dispatcher.QueueStanding{queueNamed(1, "CERN", 8, 6), black, {Queue: shares.Queue{ID: 3, Name: "open", Pool: "default", State: shares.Offline}}}
+	cern := queueNamed(1, "CERN", 8, 6)
+	cern.Wanted = &wanted.Pilots{Wanted: 1012, Alive: 7, Reason: "1012 pilots: what runs needs 7 and 8040 ready or coming jobs need 1005 more."}
+	s.world.queues = []dispatcher.QueueStanding{cern, black, {Queue: shares.Queue{ID: 3, Name: "open", Pool: "default", State: shares.Offline}}}
 	s.world.lately = []dispatcher.QueueLately{{Queue: "CERN", Held: []dispatcher.QueueHeld{{Share: "Prod/MC", Cores: 4, Jobs: 2}, {Share: "User", Cores: 1, Jobs: 1}},
 		Pulls: 40, MeanS: 0.25, MostS: 3.5, Ended: 50, Failed: 5, Failure: 0.1, Since: at}}
 	second := -0.5
@@ -87,9 +90,10 @@ func TestTaskThatCannotRun(t *testing.T) {
 func TestWorkViews(t *testing.T) {
 	s := filled(t)
 	for path, want := range map[string][]string{
-		"/queues":                      {"CERN default online 6 8 Prod/MC 4, User 1, others 1 of 8 6 12 345 7 2 250 ms 10.0 %", "drain black hole", "open default offline 0 ∞ nothing held"},
-		"/queues?state=black_hole":     {"1 of 3 queues", "B/1 <x>"},
-		"/queues/CERN":                 {"Queue CERN", "250 ms on the average, 3.5 s at the most, of 40 pulls", "10.0 %, 5 of 50 attempts", "Prod/MC 4 50.0 % 2", "os=el9", "Take offline"},
+		"/queues":                  {"CERN default online 6 8 Prod/MC 4, User 1, others 1 of 8 6 12 345 7 2 250 ms 10.0 %", "drain black hole", "open default offline 0 ∞ nothing held"},
+		"/queues?state=black_hole": {"1 of 3 queues", "B/1 <x>"},
+		"/queues/CERN": {"Queue CERN", "250 ms on the average, 3.5 s at the most, of 40 pulls", "10.0 %, 5 of 50 attempts", "Prod/MC 4 50.0 % 2", "os=el9", "Take offline",
+			"Pilots wanted 1 012, of which 7 are alive. 1012 pilots: what runs needs 7 and 8040 ready or coming jobs need 1005 more."},
 		"/queues/B%2F1%20%3Cx%3E":      {"Black hole", "29 of 30 attempts"},
 		"/tasks":                       {"5 reco <1> running due 2026-11-22 11:00:00 UTC, likely over 2026-11-22 12:00:00 UTC, risk high 40.0 % 1 000 500 20 1 900 ann Prod/MC", "by hand no queue can run it; cores: 64", "Older ones", "newest 20 000"},
 		"/tasks/5":                     {"Task 5: reco <1>", "40.0 %", "200 jobs end an hour", "10 first: 10 finished, 1 800 MB", "4 simul done, is done (met)", "8 cores, 16 000 MB of memory", "520 jobs now, 80 to come. One queue runs them, with 7 pilots", "1 do not: queue is offline open", "77 leased 12 1 of 3 CERN p1", "no queue can run it", "Pause", "Kill"},
@@ -112,6 +116,9 @@ func TestWorkViews(t *testing.T) {
 				t.Errorf("%s does not say %q:\n%s", path, text, main.words())
 			}
 		}
+	}
+	if text := s.get("/queues/open").byID("main").words(); strings.Contains(text, "Pilots wanted") {
+		t.Errorf("a queue without a provision wants pilots:\n%s", text)
 	}
 	if text := s.get("/tasks/5").text; strings.Contains(text, "hush") {
 		t.Error("the page shows the environment of a task, which may have secrets")

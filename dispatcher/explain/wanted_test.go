@@ -50,3 +50,31 @@ func TestQueueWanted(t *testing.T) {
 		t.Error("a queue without a provision wants pilots")
 	}
 }
+
+// BenchmarkWanted is what an answer costs, for all queues at once: 1,000 queues of 1,000 shares, 20,000 running jobs, 100 pilots that wait
+// at each.
+func BenchmarkWanted(b *testing.B) {
+	p := large(b, 1000, 1000)
+	p.adopt(func(v *shares.Version) {
+		for i := range v.Queues {
+			provision := pilots.Provision{Max: 1000, Slots: 8}.Filled()
+			v.Queues[i].Provision = &provision
+		}
+	})
+	m := p.moment()
+	at := m.Pulls.(pulls)
+	for _, q := range p.site.Queues {
+		at.waiting[q.ID] = 100
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		total := 0
+		for i, need := range wanted.Solve(m.WantedInput()) {
+			answer, _ := need.Answer(p.site.Queues[i].Provision, wanted.Level{}, m.At)
+			total += answer.Wanted
+		}
+		if total == 0 {
+			b.Fatal("no pilot is wanted for 400,000 jobs")
+		}
+	}
+}
