@@ -74,7 +74,7 @@ dying() {
   if [[ -z $engine_up ]]; then return; fi
   from_container "testcontainers" ./internal/pgtest
   tests "statements on PostgreSQL 17" -run TestStatementsPrepare ./internal/house
-  tests "deploy" -tags deploy ./deploy
+  tests "deploy" -tags deploy -timeout 20m ./deploy # the image is built from nothing
 }
 
 # beside COMMAND : runs it beside what follows, until joined, which prints what it said. For what waits most of the time.

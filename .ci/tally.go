@@ -5,8 +5,10 @@
 //
 // A test or subtest that passed counts as passed. Failed are: a test that failed, a package that does not build or
 // whose test binary died outside of any test, and a test that was skipped for want of something that CI should
-// have (a database, an engine, the time that -short saves). So has a package that takes longer than -package, or a test longer than
-// -test: go test ./... is to stay quick. Exits with 1 when something failed or nothing ran.
+// have (a database, an engine, the time that -short saves). Exits with 1 when something failed or nothing ran.
+//
+// A package that takes longer than -package, or a test longer than -test, is named, for go test ./... is to stay quick. It has not failed:
+// on a machine that others use too, time is no test.
 package main
 
 import (
@@ -82,8 +84,8 @@ func (t *tally) endTest(e event, key string) {
 	}
 	switch {
 	case e.Action == "pass" && over(e, t.mostTest):
-		t.fail(e.Package)
-		fmt.Fprintf(t.to, "TOO SLOW, which counts as failed: %s %s took %.1f s of %v\n", e.Package, e.Test, e.Elapsed, t.mostTest)
+		t.passed++
+		fmt.Fprintf(t.to, "SLOW: %s %s took %.1f s of %v\n", e.Package, e.Test, e.Elapsed, t.mostTest)
 	case e.Action == "pass":
 		t.passed++
 	case e.Action == "fail":
@@ -112,8 +114,7 @@ func (t *tally) endPackage(e event, key string) {
 		fmt.Fprintf(t.to, "%-5s %-60s %6.1f s\n", e.Action, e.Package, e.Elapsed)
 	}
 	if e.Action == "pass" && over(e, t.mostPackage) {
-		t.fail(e.Package)
-		fmt.Fprintf(t.to, "TOO SLOW, which counts as failed: %s took %.1f s of %v; its slowest tests:\n", e.Package, e.Elapsed, t.mostPackage)
+		fmt.Fprintf(t.to, "SLOW: %s took %.1f s of %v; its slowest tests:\n", e.Package, e.Elapsed, t.mostPackage)
 		for _, slow := range t.slowestOf(e.Package, 10) {
 			fmt.Fprintf(t.to, "    %6.1f s %s\n", slow.Elapsed, slow.Test)
 		}

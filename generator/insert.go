@@ -51,6 +51,7 @@ type taskWork struct {
 	Jobs     int64  `json:"n_jobs"`
 	Lots     *int   `json:"lots"`
 	Scouts   *int   `json:"scouts"`
+	Running  *int   `json:"max_running"`
 	Released *int64 `json:"n_released"`
 }
 
@@ -115,7 +116,7 @@ func (n *newTask) entry(shape int32, chain *chain.New) (taskEntry, error) {
 		SiteVersion: n.tag.Version, Key: textArg(n.key), Hash: hex.EncodeToString(n.hash),
 		Parameters: textArg(string(n.parameters)), Chain: textArg(chain.State),
 		taskWork: taskWork{Split: w.Split, PerJob: w.PerJob, Events: w.Events, Inputs: w.NInputs, Pieces: w.Pieces,
-			Jobs: *cmp.Or(chain.Released, &w.Pieces), Lots: lotsOf(w), Scouts: scoutsOf(&n.spec), Released: chain.Released},
+			Jobs: *cmp.Or(chain.Released, &w.Pieces), Lots: lotsOf(w), Scouts: positive(n.spec.Scout), Running: positive(n.spec.MaxRunning), Released: chain.Released},
 	}, nil
 }
 
@@ -141,8 +142,10 @@ func comingWith(entries []taskEntry, ids []int64) (all []coming.Jobs) {
 			continue
 		}
 		n := e.Jobs
-		if e.Scouts != nil {
-			n = min(n, int64(*e.Scouts))
+		for _, most := range []*int{e.Scouts, e.Running} {
+			if most != nil {
+				n = min(n, int64(*most))
+			}
 		}
 		all = append(all, coming.Jobs{Share: shares.ShareID(*e.Share), Shape: e.Shape, N: n})
 	}
@@ -195,12 +198,12 @@ func insertParts(ctx context.Context, tx pgx.Tx, p newParts) error {
 	return stored.Copy(ctx, tx, inputs)
 }
 
-// scoutsOf is tasks.scouts.
-func scoutsOf(s *spec.Spec) *int {
-	if s.Scout == 0 {
+// positive is a number that a task gives, for a column; nil: it gives none.
+func positive(n int) *int {
+	if n == 0 {
 		return nil
 	}
-	return &s.Scout
+	return &n
 }
 
 // lotsOf is tasks.lots of a new task.

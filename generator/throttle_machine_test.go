@@ -59,6 +59,15 @@ func (l limitDraw) check(r *rapid.T, w *world, user string) {
 	}
 }
 
+// checkMaxRunning counts the jobs of each task that may have only so many.
+func checkMaxRunning(r *rapid.T, w *world) {
+	over := one[string](r, w.db, `SELECT coalesce(string_agg(format('task %s has %s jobs of %s', t.id, n, t.max_running), ', '), '')
+		FROM tasks t, LATERAL (SELECT count(*) AS n FROM live_jobs j WHERE j.task_id = t.id) j WHERE n > t.max_running`)
+	if over != "" {
+		r.Fatal(over)
+	}
+}
+
 // Whatever is said to tasks, and whenever jobs are made, started and ended: no limit is exceeded at any moment, by one task or
 // one job, and everything can come to its end.
 func TestLimitsMachine(t *testing.T) {
@@ -75,6 +84,7 @@ func TestLimitsMachine(t *testing.T) {
 				s.User, s.MaxAttempts = rapid.SampledFrom([]string{"alice", "bob"}).Draw(r, "user"), 1
 				s.Count, s.Priority = int64(rapid.IntRange(1, 6).Draw(r, "count")), rapid.IntRange(0, 2).Draw(r, "priority")
 				s.Requirements.Cores = rapid.IntRange(1, 2).Draw(r, "cores")
+				s.MaxRunning = rapid.IntRange(0, 3).Draw(r, "max_running")
 			}))
 		}
 		say := func(verb Verb) {
@@ -99,6 +109,7 @@ func TestLimitsMachine(t *testing.T) {
 			each.check(r, w, "alice")
 			each.check(r, w, "bob")
 			share.check(r, w, "")
+			checkMaxRunning(r, w)
 		}
 		if rapid.IntRange(0, 3).Draw(r, "to the end") > 0 { // which takes long
 			return

@@ -149,9 +149,10 @@ func TestLimitsComeAndGo(t *testing.T) {
 	if got := w.states(t, a, b, c); got != "ready ready throttled" {
 		t.Fatalf("tasks that are active stay: %s", got)
 	}
+	d := w.submit(t, managed(nil)) // the limit goes before anybody has seen it
 	w.apply(t, siteYAML)
 	w.throttled(t)
-	if got := w.states(t, a, b, c); got != "ready ready ready" {
+	if got := w.states(t, a, b, c, d); got != "ready ready ready ready" {
 		t.Fatalf("without limits: %s", got)
 	}
 	if n := one[int](t, w.db, "SELECT count(*) FROM tasks WHERE quota IS NOT NULL OR limited IS NOT NULL OR reason <> ''"); n != 0 {
@@ -186,5 +187,40 @@ func TestStreamedAndRetriedTasksWait(t *testing.T) {
 	w.throttled(t)
 	if got := w.states(t, s, a); got != "ready throttled" {
 		t.Errorf("%s", got)
+	}
+}
+
+// Of a task that says so, only so many jobs are there at once, on a site without limits, and of a retried one too.
+func TestMaxRunning(t *testing.T) {
+	w := newWorld(t)
+	f := &fleet{db: w}
+	other := w.submit(t, managed(func(s *spec.Spec) { s.Count = 4 }))
+	task := w.submit(t, managed(func(s *spec.Spec) { s.Count, s.MaxRunning, s.MaxAttempts = 5, 2, 1 }))
+	made := func(of view.Task) int {
+		return one[int](t, w.db, "SELECT n_generated FROM tasks WHERE id = $1", of.ID)
+	}
+	w.all(t)
+	if a, b := made(task), made(other); a != 2 || b != 4 {
+		t.Fatalf("%d and %d jobs at first, not 2 and 4", a, b)
+	}
+	w.throttled(t)
+	if why := w.task(t, task.ID).Reason; why != "max_running of the task: 2 jobs ready or running at once" {
+		t.Errorf("reason: %q", why)
+	}
+	for _, want := range []int{4, 5, 5} {
+		f.lease(t, 20)
+		f.end(t, "failed", 20)
+		w.throttled(t)
+		steps(t, w.Generate)
+		if n := made(task); n != want {
+			t.Fatalf("%d jobs, not %d", n, want)
+		}
+	}
+	if _, err := w.Say(context.Background(), VerbRetry, task.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	steps(t, w.Generate)
+	if n := made(task); n != 7 {
+		t.Fatalf("%d jobs after a retry, not 7", n)
 	}
 }

@@ -823,6 +823,7 @@ CREATE TABLE public.tasks (
     limited text,
     chain text,
     n_released bigint,
+    max_running integer,
     CONSTRAINT tasks_chain_check CHECK ((chain = ANY (ARRAY['open'::text, 'broken'::text]))),
     CONSTRAINT tasks_check CHECK ((n_split <= n_generated)),
     CONSTRAINT tasks_check1 CHECK ((n_generated <= n_jobs)),
@@ -872,13 +873,15 @@ COMMENT ON COLUMN public.tasks.scouted IS 'What the scouts measured, and what th
 
 COMMENT ON COLUMN public.tasks.n_halves IS 'Of its pieces, how many are second halves of others; NULL: none. n_pieces, n_split and n_released have them.';
 
-COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site let n_generated rise to this; NULL: no limit concerns the task.';
+COMMENT ON COLUMN public.tasks.quota IS 'Limits of the site, or max_running, let n_generated rise to this; NULL: none concerns the task.';
 
-COMMENT ON COLUMN public.tasks.limited IS 'The limit that keeps the task from making more jobs, or any; NULL: none.';
+COMMENT ON COLUMN public.tasks.limited IS 'The limit, or max_running, that keeps the task from making more jobs, or any; NULL: none.';
 
 COMMENT ON COLUMN public.tasks.chain IS 'Of tasks whose pieces follow those of others. open: more may come; broken: not all came, so that it cannot be done. NULL: neither.';
 
 COMMENT ON COLUMN public.tasks.n_released IS 'Of tasks whose pieces wait for those of others: how many may be jobs; released_pieces has which. NULL: all may.';
+
+COMMENT ON COLUMN public.tasks.max_running IS 'So many of its jobs are ready or running at once, at the most; NULL: any number.';
 
 CREATE VIEW public.counted_tasks AS
  SELECT t.id,
@@ -4698,7 +4701,7 @@ COMMENT ON INDEX public.tasks_pkey IS 'By id.';
 
 CREATE INDEX tasks_quota ON public.tasks USING btree (id) WHERE ((quota IS NOT NULL) AND (ended_at IS NULL));
 
-COMMENT ON INDEX public.tasks_quota IS 'Live tasks that a limit concerns, or did: most sites have no limits, and then it is empty.';
+COMMENT ON INDEX public.tasks_quota IS 'Live tasks that a limit or max_running concerns, or a limit did.';
 
 CREATE INDEX tasks_scouting ON public.tasks USING btree (id) WHERE ((scouts IS NOT NULL) AND (scouted IS NULL) AND (ended_at IS NULL));
 

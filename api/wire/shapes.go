@@ -1357,6 +1357,7 @@ type TaskSpec struct {
 	Needs           []Need              `json:"needs,omitempty"`           // Tasks that have to be over first, or whose outputs are the inputs of this one.
 	Split           *Split              `json:"split,omitempty"`           // How events or inputs fall into jobs, in place of a per_job.
 	Scout           int                 `json:"scout,omitempty"`           // So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task.
+	MaxRunning      int                 `json:"max_running,omitempty"`     // So many of its jobs are ready or running at once, at the most; 0 = any number.
 	Locality        string              `json:"locality,omitempty"`        // Whether jobs run only where their inputs are, or there first; default: preferred.
 	Dir             string              `json:"dir,omitempty"`             // Absolute path of the folder that jobs run in; default: an empty one of their own. May have the placeholders of command.
 	Stdout          string              `json:"stdout,omitempty"`          // Absolute path of a file for the output of a job, emptied at each attempt. May have the placeholders of command.

@@ -33,7 +33,7 @@ type Spec struct {
 	Due
 	Needs []Need `json:"needs,omitempty" is:"some most=100" maxItems:"100" doc:"Tasks that have to be over first, or whose outputs are the inputs of this one."`
 	Split *Split `json:"split,omitempty" doc:"How events or inputs fall into jobs, in place of a per_job."`
-	Scout int    `json:"scout,omitempty" is:"1..1000" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
+	Pace
 	Place
 	Matrix []job.Axis `json:"matrix,omitempty" maxItems:"10" doc:"One job for each combination of values; the last axis turns fastest. In YAML a mapping from axis to values."`
 	Holdings
@@ -68,6 +68,12 @@ type Source struct {
 	InputsStreamed bool    `json:"inputs_streamed,omitempty" yaml:"-" doc:"The inputs follow in PUT /v1/tasks/{id}/inputs and end with POST /v1/tasks/{id}/commit."`
 	PerJob         int64   `json:"per_job,omitempty" is:"1..10000" minimum:"0" doc:"Inputs of one job; 0 = 1."`
 	Events         *Events `json:"events,omitempty"`
+}
+
+// Pace is how many jobs there are at a time.
+type Pace struct {
+	Scout      int `json:"scout,omitempty" is:"1..1000" minimum:"0" doc:"So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task."`
+	MaxRunning int `json:"max_running,omitempty" is:"1..10000000" minimum:"0" doc:"So many of its jobs are ready or running at once, at the most; 0 = any number."`
 }
 
 // Place is where jobs run, and what they find there.

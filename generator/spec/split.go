@@ -40,6 +40,9 @@ func (c *checker) splitting(s *Spec) {
 	case s.Scout > 0 && (s.fed() || s.Piecewise()):
 		c.hint("scout", "is not for tasks whose pieces wait for those of others", "needs per: task, without outputs, go together with it")
 	}
+	if s.MaxRunning > 0 && s.Grouped() {
+		c.hint("max_running", "is not for tasks of groups", "max_sharers of a claim bounds those that hold it")
+	}
 	p := s.Split
 	if p == nil {
 		if s.Events != nil && s.Events.PerJob == 0 {

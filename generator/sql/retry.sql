@@ -8,7 +8,7 @@ WITH watched AS (
 )
 UPDATE tasks SET state = n.after, ended_at = NULL, reason = @reason::text,
     resume_state = CASE WHEN n.after = 'throttled' THEN 'running' END,
-    quota = CASE WHEN n.after = 'throttled' THEN n_generated END, limited = NULL,
+    quota = n_generated + CASE WHEN n.after = 'throttled' THEN 0 ELSE max_running END, limited = NULL,
     scouted = CASE WHEN scouts IS NOT NULL AND (n_generated > 0 OR state <> 'aborted') THEN coalesce(scouted, '{}') END,
     n_jobs = CASE WHEN n_generated = 0 AND state = 'aborted' THEN n_jobs ELSE coalesce(n_released, n_pieces) + a.n END
 FROM (SELECT coalesce((SELECT c.failed + c.cancelled FROM task_counts c WHERE c.task = x.id), 0)

@@ -1,5 +1,5 @@
 // Package throttle keeps tasks within the limits of a site: active tasks, ready jobs and units held, for each user, label or share that
-// a limit names.
+// a limit names; and each within max_running of its own.
 //
 //	Step: tasks by priority, then age ──judge──▶ rulings: a quota of jobs each, and whether the task waits ──▶ tasks, jobs held or released
 //

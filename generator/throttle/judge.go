@@ -115,13 +115,18 @@ func (l *limiter) note(t *limitedTask) {
 func (l *limiter) judge(t *limitedTask) ruling {
 	r := ruling{task: t.ID, before: t.State}
 	limits := l.limits(t)
-	if len(limits) == 0 {
+	if len(limits) == 0 && t.MaxRunning == nil {
 		return r
 	}
 	promised := t.promised()
 	left := t.NJobs - t.Ended - promised // that nothing has been promised for
+	if t.MaxRunning != nil && *t.MaxRunning-promised < left {
+		left = max(*t.MaxRunning-promised, 0)
+		r.limited = fmt.Sprintf("max_running of the task: %s ready or running at once", counted(*t.MaxRunning, "job", "jobs"))
+	}
 	if t.State == "throttled" {
-		if r.limited = l.full(limits); r.limited != "" {
+		if full := l.full(limits); full != "" {
+			r.limited = full
 			return r.stop(t, promised)
 		}
 	}
@@ -132,7 +137,7 @@ func (l *limiter) judge(t *limitedTask) ruling {
 		}
 	}
 	if more < left {
-		l.close(t, limits)
+		l.close(t, limits, left)
 	}
 	l.charge(t, more, more)
 	if promised+more == 0 && left > 0 {
@@ -185,9 +190,9 @@ func (l *limiter) room(t *limitedTask, of file.LimitOf) (jobs int64, why string)
 	return jobs, why
 }
 
-// close keeps those who come later from taking the room that a task waits for; where not even one of its jobs fits into an
+// close keeps those who come later from taking the room for so many jobs that a task waits for; where not even one of its jobs fits into an
 // empty limit it waits for nothing.
-func (l *limiter) close(t *limitedTask, limits []file.LimitOf) {
+func (l *limiter) close(t *limitedTask, limits []file.LimitOf, wanted int64) {
 	for _, of := range limits {
 		if of.Units != nil && l.unitsOf(t, 1) > *of.Units || of.Ready != nil && *of.Ready == 0 {
 			return
@@ -195,7 +200,7 @@ func (l *limiter) close(t *limitedTask, limits []file.LimitOf) {
 	}
 	for _, of := range limits {
 		if of.Units != nil || of.Ready != nil {
-			if room, _ := l.room(t, of); room < t.NJobs-t.Ended-t.promised() {
+			if room, _ := l.room(t, of); room < wanted {
 				l.use(of).closed = true
 			}
 		}

@@ -67,6 +67,9 @@ func (c *limitWorld) submit(*rapid.T) {
 	c.tasks = append(c.tasks, limitedTask{ID: c.next, State: "throttled", UserName: rapid.SampledFrom([]string{"alice", "bob"}).Draw(c.r, "user"),
 		Share: rapid.SampledFrom([]string{"A/A1", "A/A2", "B"}).Draw(c.r, "share"), Cores: int64(rapid.IntRange(1, 2).Draw(c.r, "cores")),
 		NJobs: int64(rapid.IntRange(1, 5).Draw(c.r, "jobs"))})
+	if n := int64(rapid.IntRange(0, 3).Draw(c.r, "max_running")); n > 0 {
+		c.tasks[len(c.tasks)-1].MaxRunning = &n
+	}
 }
 
 func (c *limitWorld) generate(*rapid.T) {
@@ -119,6 +122,9 @@ func (c *limitWorld) check(*rapid.T) {
 	tasks, ready, units := map[string]int64{}, map[string]int64{}, map[string]shares.Units{}
 	for i := range c.tasks {
 		t := &c.tasks[i]
+		if t.MaxRunning != nil && t.live() > *t.MaxRunning {
+			c.r.Fatalf("%d jobs of %d: %+v", t.live(), *t.MaxRunning, t)
+		}
 		for _, of := range c.site.LimitsOf(t.UserName, t.Label, t.Share) {
 			key := fmt.Sprint(of.Index, of.Whom)
 			if t.wants() && t.State != "throttled" && t.live() < t.NJobs {

@@ -33,6 +33,7 @@ type limitedTask struct {
 	NGenerated int64
 	NLeased    int64
 	Ended      int64
+	MaxRunning *int64 // as its user says
 	Quota      *int64
 	Limited    string
 }
@@ -48,9 +49,10 @@ type ruling struct {
 
 // Step puts what limits of the site make of tasks into force. It returns how many tasks it changed, and how many wait for a limit then; -1
 // when another daemon is at it. One decision comes after the other, so no two of them take the same room. A site without limits costs a
-// look at an index.
+// look at an index, and what it shows.
 func Step(ctx context.Context, pool *pgxpool.Pool, st *site.Site) (changed, waiting int, err error) {
-	if len(st.Limits) == 0 {
+	limits := len(st.Limits) > 0
+	if !limits {
 		var left bool
 		if err := pool.QueryRow(ctx, query["any_limited"]).Scan(&left); err != nil || !left {
 			return 0, 0, err
@@ -62,7 +64,7 @@ func Step(ctx context.Context, pool *pgxpool.Pool, st *site.Site) (changed, wait
 		if err != nil || !mine {
 			return err
 		}
-		tasks, err := pg.Collect[limitedTask](ctx, tx, query["limited"])
+		tasks, err := pg.Collect[limitedTask](ctx, tx, query["limited"], pgx.StrictNamedArgs{"limits": limits})
 		if err != nil {
 			return err
 		}

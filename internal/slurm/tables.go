@@ -18,7 +18,7 @@ var Commands = []string{"sbatch", "srun", "squeue", "sacct", "scancel", "scontro
 
 var sbatchOptions = []Option{
 	{"account", 'A', Required, "share of the job if a leaf has this path, else its working_group", "SBATCH_ACCOUNT"},
-	{"array", 'a', Required, "one piece for each index; %N is accepted with a warning", "SBATCH_ARRAY_INX"},
+	{"array", 'a', Required, "one piece for each index, and behind % how many run at once", "SBATCH_ARRAY_INX"},
 	{"chdir", 'D', Required, "folder in which the script runs", ""},
 	{"comment", 0, Required, "kept, and shown by scontrol", ""},
 	{"constraint", 'C', Required, "labels of the slot: os=el9&gpu=a100", "SBATCH_CONSTRAINT"},

@@ -22,14 +22,18 @@ const arrayAxis = "Array"
 
 var arrayPart = regexp.MustCompile(`^(\d{1,12})(?:-(\d{1,12})(?::(\d{1,12}))?)?$`)
 
-// array reads 1-100, 1-99:2 and 1,3,8-10. A plain range is a count whose
+// array reads 1-100, 1-99:2, 1,3,8-10, and behind % how many run at once. A plain range is a count whose
 // index is shifted; other numbers are an axis of a matrix.
 func (a *Ask) array(s *wire.TaskSpec) error {
-	text, _, bounded := strings.Cut(a.Array, "%")
+	text, most, bounded := strings.Cut(a.Array, "%")
 	if bounded {
-		return fail.Usagef("--array %s: divvy cannot bound yet how many jobs of a task run at once; leave %%N out", a.Array)
+		n, err := strconv.ParseInt(most, 10, 32)
+		if err != nil || n < 1 {
+			return fail.Usagef("--array %s: expected how many run at once after %%, such as 1-100%%10", a.Array)
+		}
+		s.MaxRunning = int(n)
 	}
-	wrong := fail.Usagef("--array %s: expected numbers such as 1-100, 0-99:3 or 1,5,9-12", a.Array)
+	wrong := fail.Usagef("--array %s: expected numbers such as 1-100, 0-99:3, 1,5,9-12 or 1-100%%10", a.Array)
 	parts := strings.Split(text, ",")
 	var numbers []string
 	for _, part := range parts {

@@ -124,7 +124,7 @@ func (d *Daemon) openPool(ctx context.Context) (err error) {
 		return err
 	}
 	d.watch.sql.Watch(d.pool)
-	d.life.onStop("connections", 5*time.Second, func(ctx context.Context) error {
+	d.life.onStop("connections", 15*time.Second, func(ctx context.Context) error {
 		return wait(ctx, "connections are still in use", d.pool.Close)
 	})
 	return nil

@@ -172,6 +172,8 @@ func whyOf(t wire.Task) string {
 		return "Dependency"
 	case t.CannotRun != "":
 		return "Resources"
+	case strings.HasPrefix(t.Reason, "max_running "):
+		return "JobArrayTaskLimit"
 	}
 	return "Priority"
 }

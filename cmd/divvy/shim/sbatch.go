@@ -23,9 +23,6 @@ func sbatch(ctx context.Context, c *command) error {
 	if err != nil {
 		return fmt.Errorf("Batch job submission failed: %w", err)
 	}
-	if a := j.Array; a != nil && a.Limit > 0 && int64(a.Limit) < a.Len() {
-		fmt.Fprintf(c.Err, "sbatch: warning: %%%d of --array has no effect: divvy may run more pieces at once\n", a.Limit)
-	}
 	switch {
 	case g.Has("quiet"):
 	case g.Has("parsable"):

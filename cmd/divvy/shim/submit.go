@@ -129,7 +129,7 @@ func taskOf(j slurm.Job) (wire.TaskSpec, error) {
 		}
 	}
 	if j.Array != nil {
-		spec.Count = j.Array.Len()
+		spec.Count, spec.MaxRunning = j.Array.Len(), j.Array.Limit
 		for i, part := range chunks(j.Array.String()) {
 			spec.Labels[numbered(labelArray, i)] = part
 		}

@@ -1,2 +1,2 @@
--- Whether a live task still has what limits made of it.
+-- Whether a live task has a bound of its own, or still what limits made of it.
 SELECT EXISTS (SELECT FROM tasks WHERE quota IS NOT NULL AND ended_at IS NULL);
