@@ -99,7 +99,7 @@ func (b *Book) Match(key uint64, fits func(Hash) bool) *Caller {
 // learns that there was one.
 func (b *Book) Expired(text string) error { return b.read.Load().expired[HashOf(text)] }
 
-// liveRow is a token that is let in, or was until ExpiredAt.
+// liveRow is a token that is let in, or was until it expired.
 type liveRow struct {
 	ID     int64
 	Name   string
@@ -109,7 +109,8 @@ type liveRow struct {
 	Queues []string
 	Share  string
 
-	ExpiredAt *time.Time
+	ExpiresAt *time.Time
+	Expired   bool
 }
 
 // Refresh reads the tokens that are let in now. A step: repeat it. Only one may run at a time.
@@ -123,8 +124,12 @@ func (b *Book) Refresh(ctx context.Context) (n int, err error) {
 	}
 	now, marks := &readTokens{live: maps.Clone(b.fixed), expired: map[Hash]error{}}, make(map[int64]*mark, len(rows))
 	for _, r := range rows {
-		if r.ExpiredAt != nil {
-			now.expired[Hash(r.Hash)] = fmt.Errorf("the token %q expired at %s", r.Name, r.ExpiredAt.UTC().Format(time.RFC3339))
+		var until time.Time
+		if r.ExpiresAt != nil {
+			until = *r.ExpiresAt
+		}
+		if r.Expired {
+			now.expired[Hash(r.Hash)] = fmt.Errorf("the token %q expired at %s", r.Name, until.UTC().Format(time.RFC3339))
 			continue
 		}
 		m := b.marks[r.ID]
@@ -132,7 +137,7 @@ func (b *Book) Refresh(ctx context.Context) (n int, err error) {
 			m = &mark{}
 		}
 		marks[r.ID] = m
-		now.live.add(Hash(r.Hash), &Caller{ID: r.ID, Name: r.Name, Role: r.Role, Subject: Subject{User: r.User, Queues: r.Queues, Share: r.Share}, used: m})
+		now.live.add(Hash(r.Hash), &Caller{ID: r.ID, Name: r.Name, Role: r.Role, Subject: Subject{User: r.User, Queues: r.Queues, Share: r.Share}, Until: until, used: m})
 	}
 	b.marks = marks
 	b.read.Store(now)

@@ -67,7 +67,7 @@ func (cs Certificates) caller(chain []*x509.Certificate, as As) (*Caller, error)
 		if one.user != "" && !userName(user) {
 			continue
 		}
-		c, err := one.caller(Caller{Name: dn, From: "certificate " + dn, DN: dn}, user).as(as)
+		c, err := one.caller(Caller{Name: dn, From: "certificate " + dn, DN: dn, Until: chain[0].NotAfter}, user).as(as)
 		if err == nil {
 			return c, nil
 		}

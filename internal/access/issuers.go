@@ -18,11 +18,22 @@ import (
 
 // Issuers say for whom JSON web tokens stand, by their claims. Safe for concurrent use.
 type Issuers struct {
-	of []*issuer
+	of    []*issuer
+	login *Login
 
-	mu    sync.Mutex
-	known map[credential]vouched // tokens that were verified lately
+	mu       sync.Mutex
+	verified map[credential]vouched // lately
 }
+
+// Login is an issuer that people log in at, and the client, without a secret, that they do it with.
+type Login struct {
+	*keys.Issuer
+	ClientID string
+	Scopes   []string // that are asked for
+}
+
+// alwaysAsked are scopes that give a token and the names of people.
+var alwaysAsked = []string{"openid", "profile"}
 
 // issuer is one with its lines.
 type issuer struct {
@@ -58,10 +69,11 @@ var errForeign = errors.New("the token is not known here, nor is its issuer")
 
 // ReadIssuers makes what reads a file of issuers: a line is the address of one, the audience of tokens for this daemon (several
 // with commas), a claim with a glob of its value, a role, and what it is bound to. user:{claim} is the text of a claim. The
-// first line that fits a token counts. Faults have their place: name:line.
+// first line that fits a token counts. One line may have the word login in place of the claim, and scopes after it: people log in
+// there, with the client of the first audience's name. Faults have their place: name:line.
 func ReadIssuers(log *slog.Logger) func(name string, r io.Reader) (*Issuers, error) {
 	return func(name string, r io.Reader) (*Issuers, error) {
-		is := &Issuers{known: map[credential]vouched{}}
+		is := &Issuers{verified: map[credential]vouched{}}
 		err := keys.EachLine(name, r, func(_ int, line string) error { return is.read(strings.Fields(line), log) })
 		if err == nil && len(is.of) == 0 {
 			err = fmt.Errorf("%s: no issuer in it; write a line a role: https://iam.example.org/ audience groups=/site/admins admin", name)
@@ -71,12 +83,20 @@ func ReadIssuers(log *slog.Logger) func(name string, r io.Reader) (*Issuers, err
 }
 
 func (is *Issuers) read(words []string, log *slog.Logger) error {
-	if len(words) < 4 {
-		return fmt.Errorf("expected an issuer, an audience, claim=value and a role, got %d words", len(words))
+	forLogin := len(words) > 2 && words[2] == "login"
+	if len(words) < 4 && !forLogin {
+		return fmt.Errorf("expected an issuer, an audience, claim=value and a role, or login, got %d words", len(words))
 	}
-	made, err := keys.NewIssuer(words[0], words[1], log)
+	i, err := is.issuer(words[0], words[1], log)
 	if err != nil {
 		return err
+	}
+	if forLogin {
+		if is.login != nil {
+			return fmt.Errorf("a second line with login; people log in at %s", is.login.URL)
+		}
+		is.login = &Login{Issuer: i.Issuer, ClientID: i.Audiences()[0], Scopes: slices.Concat(alwaysAsked, words[3:])}
+		return nil
 	}
 	l := claimed{}
 	var ok bool
@@ -92,39 +112,68 @@ func (is *Issuers) read(words []string, log *slog.Logger) error {
 	if u := l.user; strings.HasPrefix(u, "{") && (len(u) < 3 || !strings.HasSuffix(u, "}")) {
 		return fmt.Errorf("user:%s is not user:{claim}", u)
 	}
-	at := slices.IndexFunc(is.of, func(i *issuer) bool { return i.Is(made.URL) })
-	if at < 0 {
-		at, is.of = len(is.of), append(is.of, &issuer{Issuer: made})
-	} else if !slices.Equal(is.of[at].Audiences(), made.Audiences()) {
-		return fmt.Errorf("issuer %s has another audience in a line above, %s", made.URL, strings.Join(is.of[at].Audiences(), ","))
-	}
-	is.of[at].lines = append(is.of[at].lines, l)
+	i.lines = append(i.lines, l)
 	return nil
+}
+
+// issuer returns the issuer of a line, which may be that of lines above.
+func (is *Issuers) issuer(address, audiences string, log *slog.Logger) (*issuer, error) {
+	made, err := keys.NewIssuer(address, audiences, log)
+	if err != nil {
+		return nil, err
+	}
+	if i := is.known(made.URL); i != nil {
+		if !slices.Equal(i.Audiences(), made.Audiences()) {
+			return nil, fmt.Errorf("issuer %s has another audience in a line above, %s", made.URL, strings.Join(i.Audiences(), ","))
+		}
+		return i, nil
+	}
+	i := &issuer{Issuer: made}
+	is.of = append(is.of, i)
+	return i, nil
+}
+
+// known returns the issuer of an address; nil: there is none.
+func (is *Issuers) known(address string) *issuer {
+	at := slices.IndexFunc(is.of, func(i *issuer) bool { return i.Is(address) })
+	if at < 0 {
+		return nil
+	}
+	return is.of[at]
 }
 
 // caller returns the caller that a token stands for. The error says why it stands for none, in words for whoever has sent it;
 // keys.Unchecked: the issuer does not answer.
 func (is *Issuers) caller(ctx context.Context, token string, as As) (*Caller, error) {
+	return is.callerBy(credential{HashOf(token), as}, token, func(i *issuer) (keys.Proof, error) { return i.Verify(ctx, token) })
+}
+
+// session is caller for a browser that logged in with a token of this nonce.
+func (is *Issuers) session(ctx context.Context, token, nonce string) (*Caller, error) {
+	return is.callerBy(credential{HashOf("session " + nonce + " " + token), As{}}, token, func(i *issuer) (keys.Proof, error) { return i.VerifySession(ctx, token, nonce) })
+}
+
+func (is *Issuers) callerBy(key credential, token string, verify func(*issuer) (keys.Proof, error)) (*Caller, error) {
 	address, isToken := keys.IssuerIn(token)
 	if !isToken {
 		return nil, errForeign
 	}
-	at := slices.IndexFunc(is.of, func(i *issuer) bool { return i.Is(address) })
-	if at < 0 {
+	i := is.known(address)
+	if i == nil {
 		return nil, errForeign
 	}
-	key, now := credential{HashOf(token), as}, time.Now()
+	now := time.Now()
 	is.mu.Lock()
-	v, ok := is.known[key]
+	v, ok := is.verified[key]
 	is.mu.Unlock()
 	if ok && now.Before(v.until) {
 		return v.caller, nil
 	}
-	proof, err := is.of[at].Verify(ctx, token)
+	proof, err := verify(i)
 	if err != nil {
 		return nil, err
 	}
-	c, err := is.of[at].vouch(proof, as)
+	c, err := i.vouch(proof, key.As)
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +183,10 @@ func (is *Issuers) caller(ctx context.Context, token string, as As) (*Caller, er
 	}
 	is.mu.Lock()
 	defer is.mu.Unlock()
-	if len(is.known) >= mostVouched {
-		clear(is.known)
+	if len(is.verified) >= mostVouched {
+		clear(is.verified)
 	}
-	is.known[key] = v
+	is.verified[key] = v
 	return c, nil
 }
 
@@ -159,7 +208,7 @@ func (i *issuer) vouch(p keys.Proof, as As) (*Caller, error) {
 		if l.user != "" && !userName(user) {
 			return nil, fmt.Errorf("the token of %s has no user's name in the claim %s", clip(p.Subject), l.user)
 		}
-		c, err := l.caller(Caller{Name: p.Subject, From: i.URL + " " + p.Subject}, user).as(as)
+		c, err := l.caller(Caller{Name: p.Subject, From: i.URL + " " + p.Subject, Until: p.Expires}, user).as(as)
 		if err == nil {
 			return c, nil
 		}

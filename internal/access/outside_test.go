@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,7 +136,7 @@ I divvy,other  sub=r2d2              operator
 	if n := foreign.Asked.Load(); n != 0 {
 		t.Errorf("a foreign issuer was asked %d times", n)
 	}
-	if n := len(o.Issuers.known); n != 4 {
+	if n := len(o.Issuers.verified); n != 4 {
 		t.Errorf("%d tokens are kept, want the 4 good ones", n)
 	}
 }
@@ -162,15 +163,35 @@ func TestIssuerAway(t *testing.T) {
 	if _, err := o.ByToken(t.Context(), short, As{}); err != nil {
 		t.Error("a clock that is off: ", err)
 	}
-	if v := o.Issuers.known[credential{Hash: HashOf(short)}]; time.Now().Before(v.until) {
+	if v := o.Issuers.verified[credential{Hash: HashOf(short)}]; time.Now().Before(v.until) {
 		t.Error("a token that has run out is kept")
+	}
+}
+
+// One line says where people log in, with which client and scopes.
+func TestLoginLine(t *testing.T) {
+	i := ownca.NewIssuer(t)
+	o := issuersOf(t, i, "I divvy,other sub=ann reader\nI divvy,other login groups")
+	if l := o.Login(); l == nil || l.URL != i.URL || l.ClientID != "divvy" || !slices.Equal(l.Scopes, []string{"openid", "profile", "groups"}) {
+		t.Errorf("%+v", l)
+	}
+	if c, err := o.ByToken(t.Context(), i.Token(nil), As{}); says(c) != "ann reader " || c.Until.Before(time.Now()) || c.By() != "web token" {
+		t.Errorf("%s %v", says(c), err)
+	}
+	if l := issuersOf(t, i, "I divvy sub=ann reader").Login(); l != nil || (*Outside)(nil).Login() != nil || (&Outside{}).Login() != nil {
+		t.Errorf("%+v", l)
+	}
+	if c, err := (&Outside{}).BySession(t.Context(), i.Token(nil), "n"); c != nil || err == nil {
+		t.Error("a session without issuers")
 	}
 }
 
 func TestIssuerFaults(t *testing.T) {
 	for src, want := range map[string]string{
-		"":                                               "f: no issuer in it",
-		"\nhttps://a b sub=x":                            "f:2: expected an issuer, an audience, claim=value and a role, got 3 words",
+		"":                                     "f: no issuer in it",
+		"\nhttps://a b sub=x":                  "f:2: expected an issuer, an audience, claim=value and a role, or login, got 3 words",
+		"https://a b login\nhttps://b c login": "f:2: a second line with login; people log in at https://a",
+		"https://a b login\nhttps://a c s=y admin":       "f:2: issuer https://a has another audience in a line above, b",
 		"http://a.example b s=x reader":                  `f:1: issuer "http://a.example" is not an address such as`,
 		"https://a b, s=x reader":                        "f:1: an audience has no name",
 		"https://a b s reader":                           `f:1: "s" is not claim=value`,

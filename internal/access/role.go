@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Role is what the owner of a token may do. The API's table of rights says which routes each has.
@@ -29,6 +30,19 @@ type Subject struct {
 	Queues []string `json:"queues,omitempty" doc:"Of a pilot: the queues at which it may pull; absent = any."`
 	Share  string   `json:"share,omitempty" doc:"Of a share owner: path of the node below which it may change weights."`
 }
+
+// may says what a role has the right to.
+var may = map[Role]string{
+	Pilot:      "pull, renew and finish",
+	Submitter:  "submit, steer and see tasks of its user; see shares and queues",
+	ShareOwner: "see everything; change weights below its share",
+	Operator:   "see everything; steer tasks and jobs of all users, queues, capacities, claims, log levels",
+	Reader:     "see everything, change nothing",
+	Admin:      "everything",
+}
+
+// May says what the role has the right to.
+func (r Role) May() string { return may[r] }
 
 // String is the subject in a word or two.
 func (s Subject) String() string {
@@ -55,6 +69,8 @@ type Caller struct {
 	Vouched bool
 	// DN is the subject of the certificate that the request was let in by; "" = it was another credential.
 	DN string
+	// Until is when the credential ends; zero = never.
+	Until time.Time
 	// Origin is the vo[.role] that the request speaks for, on PanDA's API.
 	Origin  string
 	origins origins
@@ -66,6 +82,21 @@ var Anybody = &Caller{Name: "anybody", Role: Admin}
 
 // Anonymous says whether nothing is known of who makes the request.
 func (c *Caller) Anonymous() bool { return c.ID == 0 && c.From == "" }
+
+// By says which kind of credential let the caller in.
+func (c *Caller) By() string {
+	switch {
+	case c.Anonymous():
+		return "none"
+	case c.ID > 0:
+		return "token"
+	case c.DN != "":
+		return "certificate"
+	case c.Vouched:
+		return "web token"
+	}
+	return "token file"
+}
 
 // Known is the name that tasks are submitted under, unless they name another user; "" for an anonymous caller.
 func (c *Caller) Known() string {

@@ -8,5 +8,6 @@
 //  2. A client certificate is asked for, never demanded, and a connection with one that is not good is refused in its handshake.
 //  3. Issuer.Verify lets a token in only with the signature of its issuer's key (never an algorithm without a public one), for
 //     one of the audiences, and while it is good. An issuer that does not answer is told from a token that is bad: Unchecked.
+//     VerifySession lets the browser that logged in with a token use the page for longer (SessionLasts); it knows that by the nonce.
 //  4. Anybody can send tokens: they cause a question to an issuer every ten seconds at most.
 package keys

@@ -3,12 +3,12 @@ package keys
 import (
 	"cmp"
 	"context"
+	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
 )
 
 // Issuer is one whose JSON web tokens are good for some audiences.
@@ -28,8 +29,21 @@ type Issuer struct {
 	client  *http.Client
 	fetched *fetcher
 	mu      sync.Mutex
-	tokens  *oidc.IDTokenVerifier // nil until the issuer was asked for the first time
+	says    *published // nil until the issuer was asked for the first time
 	asked   time.Time
+}
+
+// published is what an issuer says of itself, and what checks its tokens by that.
+type published struct {
+	Endpoints
+	tokens, sessions *oidc.IDTokenVerifier // sessions may be older than their tokens are good for
+}
+
+// Endpoints are where an issuer lets people log in.
+type Endpoints struct {
+	oauth2.Endpoint
+	Revocation string   // where a token is given back; "": nowhere
+	Scopes     []string // that it knows; none: it does not say
 }
 
 // Bounds of what an issuer is given.
@@ -61,17 +75,17 @@ func NewIssuer(address, audiences string, log *slog.Logger) (*Issuer, error) {
 // checkAddress refuses addresses that others on the network could answer for.
 func (i *Issuer) checkAddress() error {
 	u, err := url.Parse(i.URL)
-	if err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" {
-		host, _, splitErr := net.SplitHostPort(u.Host)
-		if splitErr != nil {
-			host = u.Host
-		}
-		at, _ := netip.ParseAddr(strings.Trim(host, "[]"))
-		if u.Scheme == "https" || u.Scheme == "http" && (at.IsLoopback() || host == "localhost") {
-			return nil
-		}
+	if err == nil && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && safe(u) {
+		return nil
 	}
 	return fmt.Errorf("issuer %q is not an address such as https://iam.example.org/; http is for loopback", i.URL)
+}
+
+// safe says whether nobody between here and an address could answer for it.
+func safe(u *url.URL) bool {
+	host := u.Hostname()
+	at, _ := netip.ParseAddr(host)
+	return u.Scheme == "https" || u.Scheme == "http" && (at.IsLoopback() || host == "localhost")
 }
 
 // Is says whether an address is the issuer's; a slash at the end makes no difference, as some put one and some do not.
@@ -116,18 +130,40 @@ type Proof struct {
 // Claims reads all that the token says.
 func (p Proof) Claims(into any) error { return p.token.Claims(into) }
 
+// SessionLasts is how long a login of a browser lasts: until so long after its token was made.
+const SessionLasts = 12 * time.Hour
+
 // Verify checks a token of the issuer. Its error says in words why it is not good, and nothing of what is in it but the
 // subject of one that is signed; Unchecked: nobody knows.
 func (i *Issuer) Verify(ctx context.Context, token string) (Proof, error) {
+	return i.verify(ctx, token, func(p *published) *oidc.IDTokenVerifier { return p.tokens })
+}
+
+// VerifySession checks the token that a browser logged in with. It is good for SessionLasts, and only beside what its nonce was made
+// of, which the browser alone has: one that was found somewhere opens no page.
+func (i *Issuer) VerifySession(ctx context.Context, token, nonce string) (Proof, error) {
+	p, err := i.verify(ctx, token, func(p *published) *oidc.IDTokenVerifier { return p.sessions })
+	if err != nil {
+		return Proof{}, err
+	}
+	if subtle.ConstantTimeCompare([]byte(p.token.Nonce), []byte(nonce)) != 1 {
+		return Proof{}, errors.New("the token is of another login: its nonce differs")
+	}
+	p.Expires = p.token.IssuedAt.Add(SessionLasts)
+	if left := time.Until(p.Expires); left <= 0 || left > SessionLasts+skew {
+		return Proof{}, fmt.Errorf("the login is over, or not yet: its token was made at %s", p.token.IssuedAt.UTC().Format(time.RFC3339))
+	}
+	return p, nil
+}
+
+func (i *Issuer) verify(ctx context.Context, token string, with func(*published) *oidc.IDTokenVerifier) (Proof, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	verifier, err := i.verifier(ctx)
-	if err != nil && i.fetched.failing() {
-		return Proof{}, Unchecked{i.URL}
-	} else if err != nil {
-		return Proof{}, fmt.Errorf("the token's issuer is not as it should be: %w", err)
+	says, err := i.published(ctx)
+	if err != nil {
+		return Proof{}, err
 	}
-	good, err := verifier.Verify(ctx, token)
+	good, err := with(says).Verify(ctx, token)
 	if err != nil {
 		return Proof{}, i.refusal(err)
 	}
@@ -152,6 +188,22 @@ func (i *Issuer) Verify(ctx context.Context, token string) (Proof, error) {
 	return p, nil
 }
 
+// Endpoints says where people log in. The error is Unchecked if the issuer does not answer.
+func (i *Issuer) Endpoints(ctx context.Context) (Endpoints, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	says, err := i.published(ctx)
+	if err != nil {
+		return Endpoints{}, err
+	}
+	for _, at := range []string{says.AuthURL, says.TokenURL, says.DeviceAuthURL, says.Revocation} {
+		if u, err := url.Parse(at); err != nil || at != "" && !safe(u) {
+			return Endpoints{}, fmt.Errorf("issuer %s names %q to log in at, which is not https", i.URL, at)
+		}
+	}
+	return says.Endpoints, nil
+}
+
 // refusal says in words why a token is not good.
 func (i *Issuer) refusal(err error) error {
 	var over *oidc.TokenExpiredError
@@ -164,15 +216,19 @@ func (i *Issuer) refusal(err error) error {
 	return errors.New("the token is not good: it is not signed by its issuer, or not for now")
 }
 
-// verifier is made of what the issuer says of itself. It is made anew every now and then, by one request while the others go
-// on with the one of before, which stays where that fails.
-func (i *Issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+// published is what the issuer says of itself. It is asked anew every now and then, by one request while the others go on with the
+// answer of before, which stays where that fails.
+func (i *Issuer) published(ctx context.Context) (*published, error) {
 	i.mu.Lock()
-	if i.tokens == nil {
+	before, due := i.says, time.Since(i.asked) >= askAgain
+	if before == nil {
 		defer i.mu.Unlock()
-		return i.discover(ctx)
+		says, err := i.discover(ctx)
+		if err == nil {
+			i.says, i.asked = says, time.Now()
+		}
+		return says, err
 	}
-	before, due := i.tokens, time.Since(i.asked) >= askAgain
 	if due {
 		i.asked = time.Now()
 	}
@@ -180,33 +236,42 @@ func (i *Issuer) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	if !due {
 		return before, nil
 	}
-	fresh := &Issuer{URL: i.URL, client: i.client}
-	now, err := fresh.discover(ctx)
+	says, err := i.discover(ctx)
 	if err != nil {
 		return before, nil
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.tokens = now
-	return now, nil
+	i.says = says
+	return says, nil
 }
 
-// discover asks the issuer where its keys are.
-func (i *Issuer) discover(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+// discover asks the issuer where its keys are, and where people log in.
+func (i *Issuer) discover(ctx context.Context) (*published, error) {
 	ctx = oidc.InsecureIssuerURLContext(oidc.ClientContext(ctx, i.client), i.URL) // checked here, but for the slash
 	p, err := oidc.NewProvider(ctx, i.URL)
-	if err != nil {
-		return nil, err
+	if err != nil && i.fetched.failing() {
+		return nil, Unchecked{i.URL}
+	} else if err != nil {
+		return nil, fmt.Errorf("the token's issuer is not as it should be: %w", err)
 	}
 	var said struct {
-		Issuer string `json:"issuer"`
+		Issuer     string   `json:"issuer"`
+		Revocation string   `json:"revocation_endpoint"`
+		Scopes     []string `json:"scopes_supported"`
 	}
 	if err := p.Claims(&said); err != nil || !i.Is(said.Issuer) {
-		return nil, fmt.Errorf("%s says that it is %q", i.URL, said.Issuer)
+		return nil, fmt.Errorf("the token's issuer is not as it should be: %s says that it is %q", i.URL, said.Issuer)
 	}
-	i.tokens, i.asked = p.Verifier(&oidc.Config{SkipClientIDCheck: true, SkipIssuerCheck: true, SupportedSigningAlgs: algorithms,
-		Now: func() time.Time { return time.Now().Add(-skew) }}), time.Now()
-	return i.tokens, nil
+	says := &published{Endpoints: Endpoints{p.Endpoint(), said.Revocation, said.Scopes}}
+	says.AuthStyle = oauth2.AuthStyleInParams // its clients have no secret
+	check := oidc.Config{SkipClientIDCheck: true, SkipIssuerCheck: true, SupportedSigningAlgs: algorithms,
+		Now: func() time.Time { return time.Now().Add(-skew) }}
+	says.tokens = p.Verifier(&check)
+	lasting := check
+	lasting.SkipExpiryCheck = true
+	says.sessions = p.Verifier(&lasting)
+	return says, nil
 }
 
 // AskAgain has the next token ask the issuer, however short ago that was, as a test's clock would.

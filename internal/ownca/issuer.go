@@ -13,9 +13,10 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// Issuer makes JSON web tokens, and publishes its key.
+// Issuer makes JSON web tokens, and publishes its key. People log in there.
 type Issuer struct {
 	*httptest.Server
+	Logins
 	Asked atomic.Int32
 	Away  atomic.Bool // it answers nothing
 	t     testing.TB
@@ -33,7 +34,9 @@ func NewIssuer(t testing.TB) *Issuer {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		keys.ServeHTTP(w, r)
+		if !i.serveLogin(w, r) {
+			keys.ServeHTTP(w, r)
+		}
 	}))
 	keys.SetIssuer(i.URL)
 	t.Cleanup(i.Close)
