@@ -185,6 +185,7 @@ func (s *server) routes() http.Handler {
 	root := s.router()
 	root.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { edge.Reply(w, wire.Health{Status: "ok"}) })
 	root.Get("/readyz", s.ready)
+	root.Get(pathLogin, s.login)
 	if s.Relay != nil {
 		root.Method(http.MethodPost, relay.Path, s.Relay.Serve(s.question))
 	}
@@ -229,6 +230,7 @@ func (s *server) routes() http.Handler {
 		s.statusRoutes()
 		s.logRoutes()
 		s.tokenRoutes()
+		s.callerRoutes()
 		s.doc.tidy()
 		r.Get("/openapi.json", s.doc.openapi())
 	})

@@ -3,9 +3,9 @@
 //	POST /v1/pulls /v1/leases/renew /v1/leases/finish          pilots: see package pilots, described in describe.go
 //	/v1/tasks /v1/jobs /v1/shares /v1/queues /v1/site /v1/tags  people and scripts: through huma
 //	PUT /v1/tasks/{id}/inputs                                   a stream of any length in constant memory (inputs.go)
-//	GET /healthz /readyz                                        without a token
+//	GET /healthz /readyz /v1/login                              without a token
 //	GET /metrics /openapi.json                                  with a token, if the daemon requires one
-//	/v1/tokens                                                  tokens and their roles (tokens.go)
+//	/v1/tokens /v1/whoami                                       tokens and their roles (tokens.go), callers (login.go)
 //	POST /v1/relay                                              other daemons of the site, with a secret of their own (relay.go)
 //
 // # Promises

@@ -17,8 +17,10 @@ import (
 
 // Config says where the daemon is. URL is required.
 type Config struct {
-	URL        string // http://127.0.0.1:8470
-	Token      string // sent as Authorization: Bearer; empty = none
+	URL   string // http://127.0.0.1:8470
+	Token string // sent as Authorization: Bearer; empty = none
+	// Tokens returns the token of each call, "" for none, in place of Token: one that is renewed. Its error ends the call.
+	Tokens     func(context.Context) (string, error)
 	HTTPClient *http.Client
 	TLS        *tls.Config   // for https URLs without HTTPClient; nil = the system's CAs, no client certificate
 	UserAgent  string        // default divvy-client
@@ -30,7 +32,7 @@ type Config struct {
 // Client calls one daemon.
 type Client struct {
 	base     string
-	token    string
+	token    func(context.Context) (string, error)
 	agent    string
 	http     *http.Client
 	timeout  time.Duration
@@ -46,8 +48,11 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("server URL %q: expected http://host:port", c.URL)
 	}
 	cl := &Client{
-		base: strings.TrimRight(u.Scheme+"://"+u.Host+u.Path, "/"), token: c.Token, agent: c.UserAgent,
+		base: strings.TrimRight(u.Scheme+"://"+u.Host+u.Path, "/"), token: c.Tokens, agent: c.UserAgent,
 		http: c.HTTPClient, timeout: c.Timeout, patience: c.Patience, stay: c.Stay,
+	}
+	if cl.token == nil {
+		cl.token = func(context.Context) (string, error) { return c.Token, nil }
 	}
 	if cl.http == nil {
 		cl.http = &http.Client{Transport: newTransport(c.TLS)}
@@ -185,8 +190,12 @@ func (c *Client) once(ctx context.Context, at string, within time.Duration, k ca
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
+	token, err := c.token(bounded)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

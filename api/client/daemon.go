@@ -21,6 +21,16 @@ func (d Daemon) Status(ctx context.Context) (wire.Status, error) {
 	return get[wire.Status](ctx, d.c, "/v1/status", nil)
 }
 
+// Login says at which issuer of tokens people log in, for this daemon.
+func (d Daemon) Login(ctx context.Context) (wire.Login, error) {
+	return get[wire.Login](ctx, d.c, "/v1/login", nil)
+}
+
+// Whoami says for whom the daemon takes this client.
+func (d Daemon) Whoami(ctx context.Context) (wire.Whoami, error) {
+	return get[wire.Whoami](ctx, d.c, "/v1/whoami", nil)
+}
+
 // Live returns nil if the daemon's process answers, whatever its database does. It is not retried.
 func (d Daemon) Live(ctx context.Context) error { return d.ask(ctx, "/healthz") }
 

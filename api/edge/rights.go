@@ -41,7 +41,7 @@ var (
 var Rights = table(map[string][]access.Role{
 	"POST /v1/pulls": pilots, "POST /v1/leases/renew": pilots, "POST /v1/leases/finish": pilots, "POST /v1/leases/output": pilots,
 
-	"GET /v1/status": everybody, "GET /openapi.json": everybody,
+	"GET /v1/status": everybody, "GET /v1/whoami": everybody, "GET /openapi.json": everybody,
 	"GET /metrics": viewers, "GET /v1/log": viewers, "PUT /v1/log": operators,
 
 	"POST /v1/tasks": submitters, "POST /v1/tasks/batch": submitters, "POST /v1/tasks/{id}/clone": submitters,

@@ -43,7 +43,9 @@ var (
 	Forbidden    = Code{Status: 403, Name: "forbidden", Title: "The token has not the right to do this", Hint: "docs/access.md lists what each role may do"}
 	Foreign      = Code{Status: 403, Name: "foreign_origin", Title: "Refused: the request may come from a foreign web page",
 		Hint: "use the address that the daemon listens on, or run it with a token file"}
-	NoRoute    = Code{Status: 404, Name: "no_route", Title: "Nothing lives at this path", Hint: "GET /openapi.json lists what there is"}
+	NoRoute = Code{Status: 404, Name: "no_route", Title: "Nothing lives at this path", Hint: "GET /openapi.json lists what there is"}
+	NoLogin = Code{Status: 404, Name: "no_login", Title: "Nobody logs in at this daemon: no issuer of web tokens is for that",
+		Hint: "its operator adds a line to the file that the setting issuers names: https://iam.example.org/ CLIENT login; docs/howto/let-people-in.md"}
 	NoQueue    = Code{Status: 404, Name: "unknown_queue", Title: "No queue has this name"}
 	NoShare    = Code{Status: 404, Name: "unknown_share", Title: "No share has this path"}
 	NoResource = Code{Status: 404, Name: "unknown_resource", Title: "No resource has this name"}

@@ -6,6 +6,7 @@
 //	GET  /events?of=PATH                       a View's changes, for as long as the page is open (hub.go, events.go)
 //	GET  /assets/…                             the style sheet and the bundled scripts, in the binary (assets.go)
 //	GET  POST /login, POST /logout             where there are tokens: a token for a session of the browser (login.go)
+//	GET  /login/start, /login/back             the same by a login at an issuer of web tokens (issuer.go)
 //
 // # What is promised
 //

@@ -19,9 +19,9 @@ import (
 	"github.com/divvyhq/divvy/internal/access"
 )
 
-// Cookies of the page. None holds a token of the API.
+// Cookies of the page.
 const (
-	sessionCookie = "divvy_session" // when it ends, and a MAC of that by a token's hash
+	sessionCookie = "divvy_session" // when it ends, and a MAC of that by a token's hash; or what issuer.go says
 	formCookie    = "divvy_form"    // the same text as the field of a form: a foreign page cannot read it
 	saidCookie    = "divvy_said"    // what an act has said, until it is shown
 	formField     = "form_token"
@@ -91,6 +91,9 @@ func (p *Page) session(r *http.Request) *access.Caller {
 	if err != nil {
 		return nil
 	}
+	if session, token, ok := strings.Cut(c.Value, "."); ok {
+		return p.loggedIn(r, session, token)
+	}
 	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
 	if err != nil || len(raw) != sealed+sha256.Size || time.Now().Unix() >= int64(binary.BigEndian.Uint64(raw)) {
 		return nil
@@ -112,8 +115,11 @@ func seal(token access.Hash, begin []byte) []byte {
 type Login struct {
 	AsOf
 	Next     string
-	Wrong    string // why a token was not taken
+	Wrong    string // why a token was not taken, or a login failed
 	Needless bool   // the daemon has no tokens
+	Start    string // where a login at an issuer begins; "": there is none
+	Issuer   string // its host
+	Done     bool   // the login went well
 }
 
 func (p *Page) loginPage(w http.ResponseWriter, r *http.Request) {
@@ -121,6 +127,9 @@ func (p *Page) loginPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Page) askToken(w http.ResponseWriter, r *http.Request, status int, l Login) {
+	if at := p.issuer(); at != nil {
+		l.Start, l.Issuer = startPath+"?next="+url.QueryEscape(l.Next), hostOf(at.URL)
+	}
 	f := p.frame(w, r, "")
 	f.Title, f.Show, f.View, f.Links = "Log in", l, "login", nil
 	p.render(w, status, "login", f)
@@ -174,7 +183,12 @@ func localPath(next string) string {
 
 func setCookie(w http.ResponseWriter, r *http.Request, name, value string, lasts time.Duration) {
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https", SameSite: http.SameSiteStrictMode})
+		Secure: secure(r), SameSite: http.SameSiteStrictMode})
+}
+
+// secure says whether the browser speaks TLS, to this daemon or to what is in front of it.
+func secure(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
 // formToken is the text that forms of this browser carry; a browser without one gets it now.

@@ -81,6 +81,8 @@ type Config struct {
 	Closed bool
 	Caller func(r *http.Request) *access.Caller
 	Book   *access.Book
+	// Outside knows where people log in, and who has; nil: nowhere.
+	Outside func() *access.Outside
 	// May says whether a caller has the right to a route of the page; the error says what is missing.
 	May func(c *access.Caller, method, pattern string) error
 	// Admit counts a request and refuses what is too much of one caller; nil: nothing is.

@@ -75,7 +75,8 @@ func (p *Page) Routes() (all []Route) {
 	all = append(all, Route{http.MethodGet, "/login", http.HandlerFunc(p.loginPage)})
 	if p.cfg.Closed {
 		all = append(all, Route{http.MethodPost, "/login", p.ofThisOrigin(http.HandlerFunc(p.login))},
-			Route{http.MethodPost, "/logout", p.ofThisOrigin(http.HandlerFunc(p.logout))})
+			Route{http.MethodPost, "/logout", p.ofThisOrigin(http.HandlerFunc(p.logout))},
+			Route{http.MethodGet, startPath, http.HandlerFunc(p.startLogin)}, Route{http.MethodGet, backPath, http.HandlerFunc(p.endLogin)})
 	}
 	return all
 }

@@ -11,6 +11,26 @@ type Health struct {
 	Status string `json:"status" enum:"ok,ready"`
 }
 
+// Login is an issuer of tokens (OIDC) that people log in at, and the client that they do it with, which has no secret.
+type Login struct {
+	Issuer   string   `json:"issuer" doc:"Its address; openid-configuration is below it."`
+	ClientID string   `json:"client_id"`
+	Scopes   []string `json:"scopes" doc:"To ask for."`
+}
+
+// Whoami says for whom a daemon takes a caller.
+type Whoami struct {
+	Name    string     `json:"name"`
+	Role    string     `json:"role" enum:"pilot,submitter,share-owner,operator,reader,admin"`
+	User    string     `json:"user,omitempty" doc:"Of a submitter: whose tasks it submits and steers."`
+	Queues  []string   `json:"queues,omitempty" doc:"Of a pilot: where it may pull; absent = anywhere."`
+	Share   string     `json:"share,omitempty" doc:"Of a share owner: the node below which it may change weights."`
+	May     string     `json:"may" doc:"What the role has the right to."`
+	By      string     `json:"by" enum:"token,token file,web token,certificate,none" doc:"What let the caller in; none: the daemon asks for nothing."`
+	Subject string     `json:"subject,omitempty" doc:"Of the certificate; of the web token, after its issuer."`
+	Until   *time.Time `json:"until,omitempty" doc:"When that ends; absent = never."`
+}
+
 // Page is one page of a list.
 type Page[T any] struct {
 	Items []T    `json:"items"`
