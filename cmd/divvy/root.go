@@ -50,7 +50,7 @@ func rootCommand(c *cli.CLI) *cobra.Command {
 	}
 	add("run", serveCommand(c), pilotCommand(c), provision.Command(c), tools.Migrate(c), tools.Doctor(c), steer.Log(c), steer.Token(c), steer.Audit(c), demoCommand(c))
 	add("site", steer.Apply(c), steer.Shares(c), tools.Sim(c), steer.Tags(c), steer.Queue(c), work.Stock(c), steer.Resource(c), work.Claim(c), steer.Report(c), work.Status(c), steer.Health(c), steer.Import(c))
-	add("work", own.Command(c), work.Task(c), work.Job(c), work.Watch(c), work.Top(c), shim.Slurm(c), mcp.Command(c))
+	add("work", work.Login(c), work.Logout(c), work.Whoami(c), own.Command(c), work.Task(c), work.Job(c), work.Watch(c), work.Top(c), shim.Slurm(c), mcp.Command(c))
 	root.AddCommand(tools.Man(c))
 	root.AddCommand(payloadCommand(c))
 	return root

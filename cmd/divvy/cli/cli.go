@@ -19,6 +19,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/show"
 	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/keys"
+	"github.com/divvyhq/divvy/internal/login"
 )
 
 // defaultServer is where 'divvy serve' listens unless told otherwise.
@@ -30,6 +31,7 @@ type CLI struct {
 	Server    string
 	TokenFile string
 	TLS       keys.ClientFiles
+	Login     *login.Login // that a client uses; nil: another credential, or none
 	Output    string
 	program   string
 	Started   bool // a command's own code has begun
@@ -88,6 +90,9 @@ func (c *CLI) Asks(as client.Config) (*client.Client, error) {
 	if as.Token, err = c.token(); err != nil {
 		return nil, err
 	}
+	if err = c.byLogin(&as); err != nil {
+		return nil, err
+	}
 	if as.TLS, err = c.TLS.Config(); err != nil {
 		return nil, err
 	}
@@ -111,6 +116,19 @@ func (c *CLI) token() (string, error) {
 		return "", nil
 	}
 	return readToken(file)
+}
+
+// byLogin has a client use the login at the server, where no other credential is given and there is one.
+func (c *CLI) byLogin(as *client.Config) error {
+	kept, err := login.Home()
+	if err != nil || as.Token != "" || c.TLS.Cert != "" {
+		return nil // without a home there are no logins
+	}
+	if c.Login, err = kept.Get(c.Server); c.Login == nil || err != nil {
+		return err
+	}
+	as.Tokens = func(ctx context.Context) (string, error) { return kept.Token(ctx, c.Server) }
+	return nil
 }
 
 // readToken is the first token of a token file, which may be the daemon's own.

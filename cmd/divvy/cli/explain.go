@@ -8,6 +8,7 @@ import (
 	"github.com/divvyhq/divvy/api/client"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/cmd/divvy/fail"
+	"github.com/divvyhq/divvy/internal/login"
 )
 
 // Explain turns errors of the API into what a person at a terminal should read and do.
@@ -20,6 +21,13 @@ func Explain(err error) error {
 	if errors.As(err, &away) {
 		return fail.Hintf(errors.New("no daemon answers at "+away.URL+": "+rootCause(away.Err)),
 			"Start one with 'divvy serve', or name another with --server URL or DIVVY_SERVER.")
+	}
+	var ended *login.Ended
+	if errors.As(err, &ended) {
+		return fail.Hintf(err, "Run: divvy login --server %s", ended.Server)
+	}
+	if errors.As(err, new(*login.Away)) {
+		return fail.Hintf(err, "Your login cannot be renewed now; it stays as it is. Try again.")
 	}
 	var p *wire.Problem
 	if errors.As(err, &p) {
@@ -39,7 +47,7 @@ func explainProblem(err error, p *wire.Problem) error {
 	hint := p.Hint
 	switch p.Code {
 	case "unauthorized":
-		hint = "Put the token into DIVVY_TOKEN, or name its file with --token-file."
+		hint = "Log in: divvy login. Or put a token into DIVVY_TOKEN, or name its file with --token-file."
 	case "no_task":
 		hint = "'divvy task list' has those there are."
 	case "no_job":

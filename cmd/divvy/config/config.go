@@ -51,7 +51,7 @@ type Access struct {
 	TokenFile    string `yaml:"token_file" doc:"File with tokens, one per line: token, or token name role user:… or queue:… or share:… or origin:…; a token alone has every right. Every request then needs a token (Authorization: Bearer)."`
 	RequireToken bool   `yaml:"require_token" doc:"Every request needs a token; divvy token create makes them, the first with --database."`
 	TLS          TLS
-	Issuers      string `yaml:"issuers" doc:"File that maps web tokens (OIDC) to roles, one rule per line: issuer audience claim=value role user:… or queue:… or share:… or origin:…."`
+	Issuers      string `yaml:"issuers" doc:"File that maps web tokens (OIDC) to roles, one rule per line: issuer audience claim=value role user:… or queue:… or share:… or origin:…; and where people log in: issuer client login."`
 	Requests     int    `yaml:"token_requests" default:"200" least:"0" doc:"Requests a second per token, without pulls, renewals and ends; more get 429. 0 = all."`
 	Pulls        int    `yaml:"token_pulls" least:"0" doc:"Pulls a second per token; more get 429. 0 = all."`
 	Insecure     bool   `yaml:"insecure" doc:"Listen beyond loopback without a token."`

@@ -1,2 +1,2 @@
-// Package work has the commands of those who submit and look: tasks, jobs, claims, stock, why, watch and top, as clients of the API.
+// Package work has the commands of those who submit and look: logins, tasks, jobs, claims, stock, why, watch and top, as clients of the API.
 package work
