@@ -7,7 +7,7 @@ kustomize_version=v5.8.1
 kube_score_version=v1.20.0
 govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,chaos,clusters,containers,deploy,manifests,pandapilot,pgbouncer,promtool,python    # what needs more than Go and PostgreSQL
+tags=browser,chaos,clusters,containers,deploy,issuer,manifests,pandapilot,pgbouncer,promtool,python    # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 clients=${DIVVY_PANDA_CLIENTS:-../shared/clients}                         # PanDA's pilot and panda-client, on machines that have them
 clusters=${DIVVY_CLUSTER_TOOLS:-../shared/tools/clusters}                # workflow engines that speak to batch systems, on machines that have them
@@ -64,7 +64,7 @@ tests() {
 }
 
 # waiting : what waits most of the time: for terms to run out, for PanDA's pilots, which rest by minutes, for what dies, for images.
-waiting() { failover; pilots; provisioned; python; dying; }
+waiting() { failover; pilots; provisioned; python; issuer; dying; }
 
 # dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
 # disk says SKIPPED. Then what needs containers.
@@ -245,6 +245,9 @@ python() {
   check "mypy" mypy --config-file api/python/pyproject.toml --cache-dir "$work/mypy" api/python/divvy
   tests "Python" -tags python -timeout 15m -run TestPython ./internal/e2e
 }
+
+# issuer : people log in at an issuer that others wrote, a module of its own.
+issuer() { tests "issuer" -tags issuer -run TestIssuer ./internal/e2e; }
 
 # engines : workflow engines of Debian, which take divvy for Slurm. They wait for minutes between looks, and are nightly's.
 engines() {

@@ -14,6 +14,7 @@
 //	TestPatroni       with the tag chaos: PostgreSQL of two nodes (deploy/patroni), nodes die, etcd stands still; the same verdict
 //	TestUpgrade       with the tag chaos: daemons of the last release in .ci/releases and new ones, one by one, and back, once a release has the baseline
 //	TestPandaPilot    with the tag pandapilot: PanDA's pilot and prun as they are published
+//	TestIssuer        with the tag issuer: people log in at an issuer that others wrote (issuer, a module of its own)
 //	TestPython        with the tag python: the Python client, its page and its examples
 //	TestRestore       with the tag chaos: back to a moment out of a base backup and WAL, and out of a dump
 //
