@@ -50,6 +50,7 @@ type pod struct {
 	TerminationGracePeriodSeconds int `yaml:"terminationGracePeriodSeconds"`
 	Containers                    []struct {
 		Image          string
+		Args           []string
 		Env            []struct{ Name, Value string }
 		StartupProbe   probe `yaml:"startupProbe"`
 		LivenessProbe  probe `yaml:"livenessProbe"`
@@ -88,7 +89,11 @@ func built(t *testing.T, folder string) (text string, objects map[string]object)
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if o.Kind != "Namespace" && o.Metadata.Namespace != "divvy" {
+		namespace := "divvy"
+		if folder == "pilots" {
+			namespace = "divvy-pilots"
+		}
+		if o.Kind != "Namespace" && o.Metadata.Namespace != namespace {
 			t.Errorf("%s %s is in namespace %q", o.Kind, o.Metadata.Name, o.Metadata.Namespace)
 		}
 		objects[o.Kind+" "+strings.SplitN(o.Metadata.Name, "-site-", 2)[0]] = o

@@ -22,11 +22,17 @@ tags: [{match: {}, share: A}]
 queues: [{name: SLURM, provision: {max: 8, slots: 8, idle: 5s, walltime: 30m}}]
 `
 
-// slurm starts a real Slurm, and returns the environment of its clients.
-func slurm(t *testing.T) []string {
+// slurm starts a real Slurm of 64 CPUs, and returns the environment of its clients.
+func slurm(t *testing.T, settings ...string) []string {
 	t.Helper()
-	script := filepath.Join(clusterTools(t), "slurm.sh")
-	dir, err := os.MkdirTemp("", "divvy-slurm-")
+	return cluster(t, "slurm.sh", append([]string{"SLURM_CPUS=64", "SLURM_MB=64000"}, settings...)...)
+}
+
+// cluster starts a batch system by its script, and returns the environment of its clients.
+func cluster(t *testing.T, name string, settings ...string) []string {
+	t.Helper()
+	script := filepath.Join(clusterTools(t), name)
+	dir, err := os.MkdirTemp("", "divvy-cluster-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +43,10 @@ func slurm(t *testing.T) []string {
 		_ = os.RemoveAll(dir)
 	})
 	cmd := exec.Command(script, "start", dir)
-	cmd.Env = append(os.Environ(), "SLURM_CPUS=64", "SLURM_MB=64000")
+	cmd.Env, cmd.Stderr = append(os.Environ(), settings...), t.Output()
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("slurm.sh: %v", err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	var extra []string
 	for line := range strings.Lines(string(out)) {

@@ -1,0 +1,144 @@
+//go:build clusters
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divvyhq/divvy/internal/pgtest"
+)
+
+// provisioned is a daemon with a queue whose pilots are started in a batch system.
+type provisioned struct {
+	t     *testing.T
+	env   []string
+	url   string
+	dsn   string
+	state string
+	parts []*program // daemon, provisioner
+}
+
+// provisionIn starts both. The queue BATCH has that provision.
+func provisionIn(t *testing.T, env []string, site, provision string, args ...string) *provisioned {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "site.yml")
+	text := "shares: [{name: A, weight: 1}]\ntags: [{match: {}, share: A}]\nqueues: [{name: BATCH, provision: {" + provision + "}}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &provisioned{t: t, env: env, dsn: pgtest.DSN(t), state: filepath.Join(dir, "state")}
+	d := start(t, env, "serve", "--database", p.dsn, "--listen", "127.0.0.1:0", "--site", file)
+	p.url = d.says(t, `msg=serving url=(\S+)`)
+	p.parts = []*program{d, start(t, env, append([]string{"provision", "--server", p.url, "--queue", "BATCH", "--site", site, "--state", p.state}, args...)...)}
+	return p
+}
+
+// sh runs a line of shell, as a client of the batch system.
+func (p *provisioned) sh(line string) string {
+	p.t.Helper()
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Env = p.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	return string(out)
+}
+
+// divvy runs a command at the daemon.
+func (p *provisioned) divvy(args string) string {
+	p.t.Helper()
+	return p.sh(binary(p.t) + " " + args + " --server " + p.url)
+}
+
+// submit hands in a task of one attempt a job.
+func (p *provisioned) submit(command string, jobs int) {
+	p.t.Helper()
+	file := filepath.Join(p.t.TempDir(), "work.yml")
+	text := fmt.Sprintf("name: work\nuser: alice\nmax_attempts: 1\ncommand: [sh, -c, %q]\ncount: %d\n", command, jobs)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	p.divvy("task submit -f " + file)
+}
+
+// done waits for the task and for the end of all pilots.
+func (p *provisioned) done(within time.Duration) {
+	p.t.Helper()
+	eventually(p.t, within, "all jobs done and no pilot left", func() bool {
+		table := p.sh(binary(p.t) + " provision --queue BATCH --state " + p.state + " --table")
+		return strings.Contains(p.divvy("task show 1 -o json"), `"state": "done"`) && strings.Contains(table, "0 asked, 0 queued, 0 alive")
+	})
+}
+
+// outcomes counts attempts by how they ended, once daemon and provisioner have stopped.
+func (p *provisioned) outcomes() map[string]int {
+	p.t.Helper()
+	p.parts[1].stops(p.t)
+	// The tables follow the log within seconds; the daemon folds the rest when it stops.
+	p.parts[0].stops(p.t)
+	n := map[string]int{}
+	for _, all := range readRecord(p.t, p.dsn).attempts {
+		for _, a := range all {
+			n[a.Outcome]++
+		}
+	}
+	return n
+}
+
+// run waits until jobs of the task run.
+func (p *provisioned) run(jobs int) {
+	p.t.Helper()
+	eventually(p.t, time.Minute, "jobs run", func() bool {
+		return strings.Contains(p.divvy("task show 1 -o json"), fmt.Sprintf(`"leased": %d`, jobs))
+	})
+}
+
+// Slurm ends all processes of a batch job: the jobs of its pilot go back, and run elsewhere, though they may be tried only once.
+func TestClustersProvisionEnds(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	p := provisionIn(t, slurm(t), "slurm", "max: 1, slots: 4, idle: 5s, walltime: 30m")
+	p.submit("until [ -e "+gate+" ]; do sleep 0.1; done", 4)
+	p.run(4)
+	left := strings.TrimSpace(p.sh("squeue --noheader --format=%L"))
+	if !strings.HasPrefix(left, "29:") {
+		t.Errorf("the batch job has %s left, want half an hour", left)
+	}
+	p.sh("scancel --me")
+	eventually(t, time.Minute, "the jobs run again", func() bool {
+		return strings.Count(p.sh("sacct -X -n -P -o state"), "RUNNING") == 1 && strings.Contains(p.divvy("task show 1 -o json"), `"leased": 4`)
+	})
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.done(time.Minute)
+	if n := p.outcomes(); n["revoked"] != 4 || n["finished"] != 4 || len(n) != 2 {
+		t.Errorf("attempts: %v, want 4 revoked and 4 finished", n)
+	}
+}
+
+// In Grid Engine pilots come and leave, and jobs of one that is deleted go back before it is killed.
+func TestClustersProvisionGridEngine(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	p := provisionIn(t, cluster(t, "gridengine.sh"), "gridengine", "max: 1, slots: 4, idle: 5s, walltime: 30m", "--set", "options=-pe smp 4")
+	p.submit("until [ -e "+gate+" ]; do sleep 0.1; done", 4)
+	p.run(4)
+	p.sh("qdel -u '*'")
+	eventually(t, 2*time.Minute, "the jobs run again", func() bool {
+		return strings.Count(p.divvy("job list --task 1 -o json"), `"attempt": 2`) == 4 && strings.Contains(p.divvy("task show 1 -o json"), `"leased": 4`)
+	})
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.done(2 * time.Minute)
+	if n := p.outcomes(); n["revoked"] != 4 || n["finished"] != 4 || len(n) != 2 {
+		t.Errorf("attempts: %v, want 4 revoked and 4 finished", n)
+	}
+}
