@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/ownca"
 )
 
 // The served document is the committed one.
@@ -107,7 +108,7 @@ const goodTask = `{"name":"t","user":"alice","label":"managed","command":["true"
 
 // Every operation answers what the document says it does.
 func TestAnswersAreAsDescribed(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, withIssuer(t, ownca.NewIssuer(t), loginLines), func(c *Config) { c.Book, c.Closed = nil, false })
 	b.dispatcher.jobs = []dispatcher.JobRow{{ID: 7, State: "ready"}}
 	registry := b.server.doc.huma.OpenAPI().Components.Schemas
 	for _, op := range operations(b) {

@@ -285,7 +285,7 @@ func TestBar(t *testing.T) {
 // Words that other systems have for a command lead to ours.
 func TestOtherWords(t *testing.T) {
 	for line, want := range map[string]string{
-		"shares list": "'divvy shares show'", "task cancel 7": "'divvy task kill'", "job cancel 7": "'divvy job kill'", "login": "--token-file",
+		"shares list": "'divvy shares show'", "task cancel 7": "'divvy task kill'", "job cancel 7": "'divvy job kill'",
 		"queue disable CERN": "'divvy queue offline'", "submit": "divvy task submit", "cancel 7": "divvy job kill",
 	} {
 		o := divvy(t, strings.Fields(line)...)

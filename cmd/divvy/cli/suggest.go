@@ -66,8 +66,6 @@ var ForeignWords = map[string][]string{
 
 // instead says what to do where there is no such command, and none that does the same.
 var instead = map[string]string{
-	"login":  "There is nothing to log in to: give each command --token-file FILE, or set DIVVY_TOKEN; 'divvy token create' makes a token. The page asks for one at /login.",
-	"logout": "A token is not kept anywhere: unset DIVVY_TOKEN; 'divvy token revoke' ends one.",
 	"init":   "Nothing needs to be made first: 'divvy serve' makes its database, 'divvy apply' brings the site file.",
 	"cancel": "'divvy task kill TASK' ends a task, 'divvy job kill JOB' a job.",
 }
