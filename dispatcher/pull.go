@@ -123,6 +123,10 @@ func (p *pulling) reply(answer lease.Answer) (PullReply, error) {
 		reply.Leases[i] = Lease{Lease: tokenOf(key), Job: l.Job, Attempt: int(l.Attempt), Task: l.Task, Share: d.site.path(l.Share),
 			Command: run.Command, Env: run.Env, Paths: run.Paths, Cores: run.Need.Cores, MemoryMB: run.Need.MemoryMB, DiskMB: run.Need.DiskMB,
 			WalltimeS: run.Need.WalltimeS, ExpiresIn: d.cfg.Timing.First.Seconds()}
+		if run.Image != "" {
+			q, _ := d.site.queue(l.Queue)
+			reply.Leases[i].Image, reply.Leases[i].Containers = run.Image, q.Containers
+		}
 	}
 	d.meter.Count(d.site.waits(leases, runs))
 	return reply, nil

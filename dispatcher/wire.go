@@ -50,13 +50,15 @@ type PullRequest struct {
 // Lease is the right to run one attempt of a job, with all that the pilot needs to run it. Command and Env are only
 // to be read: other leases of the task may have the same ones.
 type Lease struct {
-	Lease   string            `json:"lease" doc:"Opaque token: the fence of renew and finish."`
-	Job     int64             `json:"job"`
-	Attempt int               `json:"attempt"`
-	Task    int64             `json:"task"`
-	Share   string            `json:"share" doc:"Path of the share that pays."`
-	Command []string          `json:"command"`
-	Env     map[string]string `json:"env"`
+	Lease      string            `json:"lease" doc:"Opaque token: the fence of renew and finish."`
+	Job        int64             `json:"job"`
+	Attempt    int               `json:"attempt"`
+	Task       int64             `json:"task"`
+	Share      string            `json:"share" doc:"Path of the share that pays."`
+	Command    []string          `json:"command"`
+	Env        map[string]string `json:"env"`
+	Image      string            `json:"image,omitempty" doc:"Image of the container that it runs in; absent: in none."`
+	Containers string            `json:"containers,omitempty" doc:"Of a job with an image: how the queue runs it, as the site file says."`
 	job.Paths
 	Cores     int     `json:"cores"`
 	MemoryMB  int64   `json:"memory_mb"`

@@ -439,6 +439,7 @@ CREATE TABLE public.shapes (
     sharing_id text DEFAULT ''::text NOT NULL,
     locations text[],
     locality text,
+    containers boolean DEFAULT false NOT NULL,
     CONSTRAINT shapes_cores_check CHECK ((cores > 0)),
     CONSTRAINT shapes_disk_mb_check CHECK ((disk_mb >= 0)),
     CONSTRAINT shapes_locality_check CHECK ((locality = ANY (ARRAY['required'::text, 'preferred'::text]))),
@@ -458,6 +459,8 @@ COMMENT ON COLUMN public.shapes.resources IS 'Units by name.';
 COMMENT ON COLUMN public.shapes.sharing_id IS 'Whose part of the resources; empty where it asks for none.';
 
 COMMENT ON COLUMN public.shapes.locations IS 'Storages that have the inputs, sorted; NULL: any.';
+
+COMMENT ON COLUMN public.shapes.containers IS 'Jobs with an image: only queues that run containers run them.';
 
 CREATE VIEW public.attempt_pieces AS
  SELECT a.job,
@@ -1562,7 +1565,8 @@ CREATE TABLE public.payloads (
     retry jsonb,
     dir text DEFAULT ''::text NOT NULL,
     stdout text DEFAULT ''::text NOT NULL,
-    stderr text DEFAULT ''::text NOT NULL
+    stderr text DEFAULT ''::text NOT NULL,
+    image text DEFAULT ''::text NOT NULL
 );
 
 COMMENT ON TABLE public.payloads IS 'What the jobs of a task run: the template into which the piece of a job is put.';
@@ -1576,6 +1580,8 @@ COMMENT ON COLUMN public.payloads.dir IS 'Template of the folder that jobs run i
 COMMENT ON COLUMN public.payloads.stdout IS 'Template of the file for the output of a job; empty: the pilot''s.';
 
 COMMENT ON COLUMN public.payloads.stderr IS 'The same for errors.';
+
+COMMENT ON COLUMN public.payloads.image IS 'Template of the image of the container that jobs run in; empty: in none.';
 
 CREATE TABLE public.placings (
     share_id integer NOT NULL,

@@ -48,6 +48,7 @@ type Queue struct {
 	WalltimeS      int64             `json:"walltime_s,omitempty" yaml:"walltime" is:"seconds 1s.." doc:"Longest job in seconds."`
 	MaxIO          int64             `json:"max_io_kb_s,omitempty" yaml:"max_io" is:"milli ..1000000" zero:"leave it out for no bound; deny_shares keeps work away" doc:"kB/s that the jobs that run here may read and write together, by what their tasks say; absent = no bound."`
 	Labels         map[string]string `json:"labels,omitempty" is:"empty"`
+	Containers     string            `json:"containers,omitempty" is:"word=containers" doc:"How jobs with an image are run: podman, docker or apptainer, options behind it, or a command with {{.Image}} and {{.Command}}; absent = they do not run here."`
 	Locations      []string          `json:"locations,omitempty" is:"some most=1000 word=location" once:"location" hint:"leave it out, that means the same" doc:"Storages that jobs here are near to, beside one of the queue's own name."`
 	AllowShares    []string          `json:"allow_shares,omitempty" is:"some most=1000 word=pattern" once:"pattern" hint:"leave it out, that means the same" doc:"Paths of shares, or globs of them, that run here with all below them; absent = all."`
 	DenyShares     []string          `json:"deny_shares,omitempty" is:"some most=1000 word=pattern" once:"pattern" hint:"leave it out, that means the same" doc:"Those that do not run here, also of the allowed ones."`

@@ -382,21 +382,23 @@ type LaterFile struct {
 // Lease is the right to run one attempt of a job, with all that the pilot needs to run it. Command and Env are only
 // to be read: other leases of the task may have the same ones.
 type Lease struct {
-	Lease     string            `json:"lease"` // Opaque token: the fence of renew and finish.
-	Job       int64             `json:"job"`
-	Attempt   int               `json:"attempt"`
-	Task      int64             `json:"task"`
-	Share     string            `json:"share"` // Path of the share that pays.
-	Command   []string          `json:"command"`
-	Env       map[string]string `json:"env"`
-	Dir       string            `json:"dir,omitempty"`    // Absolute path of the folder that jobs run in; default: an empty one of their own. May have the placeholders of command.
-	Stdout    string            `json:"stdout,omitempty"` // Absolute path of a file for the output of a job, emptied at each attempt. May have the placeholders of command.
-	Stderr    string            `json:"stderr,omitempty"` // The same for errors; it may be the same file.
-	Cores     int               `json:"cores"`
-	MemoryMB  int64             `json:"memory_mb"`
-	DiskMB    int64             `json:"disk_mb"`
-	WalltimeS int64             `json:"walltime_s"`
-	ExpiresIn float64           `json:"expires_in_s"` // Seconds until the lease ends unless renewed.
+	Lease      string            `json:"lease"` // Opaque token: the fence of renew and finish.
+	Job        int64             `json:"job"`
+	Attempt    int               `json:"attempt"`
+	Task       int64             `json:"task"`
+	Share      string            `json:"share"` // Path of the share that pays.
+	Command    []string          `json:"command"`
+	Env        map[string]string `json:"env"`
+	Image      string            `json:"image,omitempty"`      // Image of the container that it runs in; absent: in none.
+	Containers string            `json:"containers,omitempty"` // Of a job with an image: how the queue runs it, as the site file says.
+	Dir        string            `json:"dir,omitempty"`        // Absolute path of the folder that jobs run in; default: an empty one of their own. May have the placeholders of command.
+	Stdout     string            `json:"stdout,omitempty"`     // Absolute path of a file for the output of a job, emptied at each attempt. May have the placeholders of command.
+	Stderr     string            `json:"stderr,omitempty"`     // The same for errors; it may be the same file.
+	Cores      int               `json:"cores"`
+	MemoryMB   int64             `json:"memory_mb"`
+	DiskMB     int64             `json:"disk_mb"`
+	WalltimeS  int64             `json:"walltime_s"`
+	ExpiresIn  float64           `json:"expires_in_s"` // Seconds until the lease ends unless renewed.
 }
 
 // LevelStanding is a node of the path among its siblings.
@@ -729,6 +731,7 @@ type QueueStanding struct {
 	WalltimeS      int64                 `json:"walltime_s,omitempty"`  // Longest job in seconds.
 	MaxIO          int64                 `json:"max_io_kb_s,omitempty"` // kB/s that the jobs that run here may read and write together, by what their tasks say; absent = no bound.
 	Labels         map[string]string     `json:"labels,omitempty"`
+	Containers     string                `json:"containers,omitempty"`   // How jobs with an image are run: podman, docker or apptainer, options behind it, or a command with {{.Image}} and {{.Command}}; absent = they do not run here.
 	Locations      []string              `json:"locations,omitempty"`    // Storages that jobs here are near to, beside one of the queue's own name.
 	AllowShares    []string              `json:"allow_shares,omitempty"` // Paths of shares, or globs of them, that run here with all below them; absent = all.
 	DenyShares     []string              `json:"deny_shares,omitempty"`  // Those that do not run here, also of the allowed ones.
@@ -823,19 +826,20 @@ type Report struct {
 
 // Requirements are what a job needs of a slot.
 type Requirements struct {
-	Cores     int               `json:"cores"`
-	MemoryMB  int64             `json:"memory_mb"`
-	DiskMB    int64             `json:"disk_mb"`
-	WalltimeS int64             `json:"walltime_s"`
-	Labels    map[string]string `json:"labels"`
-	Queues    []string          `json:"queues"`               // Names, globs (gpu-*) or label selectors (os=el9); with ! in front those that are left out; empty = any.
-	Label     string            `json:"label,omitempty"`      // The label of the task: pulls may ask for some labels only.
-	Resources map[string]int64  `json:"resources,omitempty"`  // Units that a job holds while it runs, by resource; of a family with its key, table:orders.
-	SharingID string            `json:"sharing_id,omitempty"` // Who they are charged to where resources are split by user.
-	Claims    *ClaimNeed        `json:"claims,omitempty"`     // Of jobs that hold claims; absent from the others.
-	Locations []string          `json:"locations,omitempty"`  // Storages that have the inputs, any one of them all.
-	Locality  string            `json:"locality,omitempty"`   // required: only queues near one of the locations run it; preferred: their pilots get it first.
-	User      string            `json:"user,omitempty"`       // Whose jobs these are, in a share that gives jobs by fair turn among users; absent elsewhere.
+	Cores      int               `json:"cores"`
+	MemoryMB   int64             `json:"memory_mb"`
+	DiskMB     int64             `json:"disk_mb"`
+	WalltimeS  int64             `json:"walltime_s"`
+	Labels     map[string]string `json:"labels"`
+	Queues     []string          `json:"queues"`               // Names, globs (gpu-*) or label selectors (os=el9); with ! in front those that are left out; empty = any.
+	Label      string            `json:"label,omitempty"`      // The label of the task: pulls may ask for some labels only.
+	Resources  map[string]int64  `json:"resources,omitempty"`  // Units that a job holds while it runs, by resource; of a family with its key, table:orders.
+	SharingID  string            `json:"sharing_id,omitempty"` // Who they are charged to where resources are split by user.
+	Claims     *ClaimNeed        `json:"claims,omitempty"`     // Of jobs that hold claims; absent from the others.
+	Locations  []string          `json:"locations,omitempty"`  // Storages that have the inputs, any one of them all.
+	Locality   string            `json:"locality,omitempty"`   // required: only queues near one of the locations run it; preferred: their pilots get it first.
+	Containers bool              `json:"containers,omitempty"` // Of jobs with an image; absent from the others.
+	User       string            `json:"user,omitempty"`       // Whose jobs these are, in a share that gives jobs by fair turn among users; absent elsewhere.
 }
 
 // ResourceClaim is a resource claim that holds units of a resource, once for all jobs that share it.
@@ -1359,6 +1363,7 @@ type TaskSpec struct {
 	Scout           int                 `json:"scout,omitempty"`           // So many jobs first: they measure CPU time, memory, walltime and output, by which the rest is resized. One that fails all attempts stops the task.
 	MaxRunning      int                 `json:"max_running,omitempty"`     // So many of its jobs are ready or running at once, at the most; 0 = any number.
 	Locality        string              `json:"locality,omitempty"`        // Whether jobs run only where their inputs are, or there first; default: preferred.
+	Image           string              `json:"image,omitempty"`           // Image of the container that jobs run in, as the queue's runtime knows it: docker.io/library/python:3.13, /cvmfs/…/image.sif. May have the placeholders of command; default: no container.
 	Dir             string              `json:"dir,omitempty"`             // Absolute path of the folder that jobs run in; default: an empty one of their own. May have the placeholders of command.
 	Stdout          string              `json:"stdout,omitempty"`          // Absolute path of a file for the output of a job, emptied at each attempt. May have the placeholders of command.
 	Stderr          string              `json:"stderr,omitempty"`          // The same for errors; it may be the same file.

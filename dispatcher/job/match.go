@@ -35,6 +35,8 @@ func Fits(r Requirements, q shares.Queue, labels map[string]string) (reason stri
 		return fmt.Sprintf("disk_mb: needs %d, queue allows %d", r.DiskMB, q.DiskMB)
 	case q.WalltimeS > 0 && r.WalltimeS > q.WalltimeS:
 		return fmt.Sprintf("walltime_s: needs %d, queue allows %d", r.WalltimeS, q.WalltimeS)
+	case r.Containers && q.Containers == "":
+		return needsContainers
 	}
 	if r.Locality == LocalityRequired && !Local(r.Locations, q) {
 		return "locality: inputs are at " + someOf(r.Locations) + ", the queue is near " + someOf(append([]string{q.Name}, q.Locations...))
@@ -51,6 +53,9 @@ func Fits(r Requirements, q shares.Queue, labels map[string]string) (reason stri
 	}
 	return ""
 }
+
+// needsContainers is why a job with an image does not run at a queue of the others.
+const needsContainers = "image: needs a queue that runs containers"
 
 // Not begins a selector of queues that are left out.
 const Not = "!"

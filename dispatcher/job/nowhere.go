@@ -90,6 +90,9 @@ func beyondQueue(v shares.Version, r Requirements, q shares.Queue) string {
 // beyondAll is the one requirement that none of the queues meets, whatever else they allow; "" where it is not one alone.
 func beyondAll(queues []shares.Queue, r Requirements) string {
 	none := func(meets func(q shares.Queue) bool) bool { return !slices.ContainsFunc(queues, meets) }
+	if r.Containers && none(func(q shares.Queue) bool { return q.Containers != "" }) {
+		return needsContainers + "; none has containers in the site file"
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Labels)) {
 		if want := r.Labels[name]; none(func(q shares.Queue) bool { return q.Labels[name] == want }) {
 			return fmt.Sprintf("label %s: needs %q, no queue has it", name, want)

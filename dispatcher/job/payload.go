@@ -12,7 +12,7 @@ import (
 	"github.com/divvyhq/divvy/shares/retry"
 )
 
-// Payload is what all jobs of a task run. Each element of Command, each value of Env and each path is a template of
+// Payload is what all jobs of a task run. Each element of Command, each value of Env, Image and each path is a template of
 // {{.Index}} {{.Input}} {{.Inputs}} {{.FirstEvent}} {{.Events}} {{.Task}} {{.Job}} and, with a matrix, {{.<axis>}}; see Check.
 type Payload struct {
 	Task    int64               `json:"task_id"`
@@ -21,6 +21,7 @@ type Payload struct {
 	Matrix  []Axis              `json:"matrix"`          // ordered; the last axis turns fastest
 	Retry   *retry.Terms        `json:"retry,omitempty"` // for attempts that do not finish; nil: none but the attempts of each job
 	Roles   map[string][]string `json:"roles,omitempty"` // commands of roles, in place of Command; a job's role is that of its first input, see RoleOf
+	Image   string              `json:"image,omitempty"` // of the container that jobs run in; empty: in none
 	Paths
 }
 
@@ -76,6 +77,9 @@ func (p Payload) Check() error {
 		if err := p.check("env."+name, p.Env[name]); err != nil {
 			return err
 		}
+	}
+	if err := p.checkImage(); err != nil {
+		return err
 	}
 	return p.checkPaths()
 }
@@ -173,6 +177,7 @@ type Recipe struct {
 	Payload
 	command  []template
 	env      map[string]template
+	image    template
 	paths    [3]template
 	constant bool // no placeholder anywhere
 	roles    map[string]*Recipe
@@ -195,6 +200,7 @@ func NewRecipe(p Payload) *Recipe {
 	for name, text := range p.Env {
 		r.env[name] = read(text)
 	}
+	r.image = read(p.Image)
 	for i, f := range p.each() {
 		r.paths[i] = read(*f.text)
 	}
@@ -213,6 +219,7 @@ func NewRecipe(p Payload) *Recipe {
 type Filled struct {
 	Command []string
 	Env     map[string]string
+	Image   string
 	Paths
 }
 
@@ -224,7 +231,7 @@ func (r *Recipe) Render(j Piece) Filled {
 			return own.Render(j)
 		}
 	}
-	filled := Filled{Command: r.Command, Env: r.Env, Paths: r.Paths}
+	filled := Filled{Command: r.Command, Env: r.Env, Image: r.Image, Paths: r.Paths}
 	if r.constant && len(j.Inputs) == 0 {
 		return filled
 	}
@@ -236,6 +243,7 @@ func (r *Recipe) Render(j Piece) Filled {
 		}
 		filled.Command = append(filled.Command, r.fill(t, j))
 	}
+	filled.Image = r.fill(r.image, j)
 	for i, f := range filled.each() {
 		*f.text = r.fill(r.paths[i], j)
 	}

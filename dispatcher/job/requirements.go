@@ -26,6 +26,8 @@ type Requirements struct {
 	Locations []string `json:"locations,omitempty" doc:"Storages that have the inputs, any one of them all."`
 	Locality  string   `json:"locality,omitempty" enum:"required,preferred" doc:"required: only queues near one of the locations run it; preferred: their pilots get it first."`
 
+	Containers bool `json:"containers,omitempty" doc:"Of jobs with an image; absent from the others."`
+
 	User string `json:"user,omitempty" doc:"Whose jobs these are, in a share that gives jobs by fair turn among users; absent elsewhere."`
 }
 

@@ -81,11 +81,12 @@ func New(db *pgxpool.Pool) *Renderer {
 			Dir     string
 			Stdout  string
 			Stderr  string
+			Image   string
 
 			Submitted *time.Time
 		}
 		return rowsBy(ctx, db, "payloads", pg.Args{"tasks": tasks}, func(v row) (int64, task) {
-			of := task{recipe: job.NewRecipe(job.Payload{Task: v.TaskID, Command: v.Command, Env: v.Env, Matrix: v.Matrix, Roles: v.Roles,
+			of := task{recipe: job.NewRecipe(job.Payload{Task: v.TaskID, Command: v.Command, Env: v.Env, Matrix: v.Matrix, Roles: v.Roles, Image: v.Image,
 				Paths: job.Paths{Dir: v.Dir, Stdout: v.Stdout, Stderr: v.Stderr}})}
 			if v.Submitted != nil {
 				of.submitted = *v.Submitted

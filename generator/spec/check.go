@@ -134,11 +134,11 @@ func (c *checker) command(s *Spec) {
 	if len(s.Command) == 0 && !s.Grouped() { // else each role says what is missing
 		c.missing("is missing", `a program and its arguments: ["sh", "-c", "echo piece {{.Index}}"]`, "command")
 	}
-	p := job.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix, Paths: s.Paths}
+	p := job.Payload{Command: s.Command, Env: s.Env, Matrix: s.Matrix, Image: s.Image, Paths: s.Paths}
 	switch {
 	case len(s.Command) > 0:
 		c.payload("command", p, s.envSize())
-	case s.Grouped() && (len(s.Env) > 0 || s.Paths != job.Paths{}): // each role's command is checked beside it
+	case s.Grouped() && (len(s.Env) > 0 || s.Image != "" || s.Paths != job.Paths{}): // each role's command is checked beside it
 		p.Command = []string{"role"}
 		c.payload("env", p, s.envSize())
 	}

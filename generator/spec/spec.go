@@ -79,6 +79,7 @@ type Pace struct {
 // Place is where jobs run, and what they find there.
 type Place struct {
 	Locality string `json:"locality,omitempty" enum:",required,preferred" doc:"Whether jobs run only where their inputs are, or there first; default: preferred."`
+	Image    string `json:"image,omitempty" doc:"Image of the container that jobs run in, as the queue's runtime knows it: docker.io/library/python:3.13, /cvmfs/…/image.sif. May have the placeholders of command; default: no container."`
 	job.Paths
 }
 
@@ -159,7 +160,7 @@ func (s Spec) WithDefaults() Spec {
 func (s *Spec) Shape() job.Requirements {
 	r := s.Requirements
 	shape := job.Requirements{Cores: r.Cores, MemoryMB: r.MemoryMB, DiskMB: r.DiskMB,
-		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label}
+		WalltimeS: int64(r.Walltime), Labels: r.Labels, Queues: s.Queues, Label: s.Label, Containers: s.Image != ""}
 	if len(s.Resources) > 0 { // others have one shape, whoever their users are
 		shape.Resources, shape.SharingID = s.Resources, s.Payer()
 	}
@@ -181,7 +182,7 @@ func (s *Spec) Payer() string { return cmp.Or(s.SharingID, s.User) }
 
 // Payload is what the jobs of the task run.
 func (s *Spec) Payload(task int64) job.Payload {
-	p := job.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms(), Paths: s.Paths}
+	p := job.Payload{Task: task, Command: s.Command, Env: s.Env, Matrix: s.Matrix, Retry: s.terms(), Image: s.Image, Paths: s.Paths}
 	if s.Grouped() {
 		p.Roles = s.commands()
 		for _, role := range slices.Sorted(maps.Keys(p.Roles)) {

@@ -29,7 +29,7 @@ func TestParseSpecs(t *testing.T) {
 			Queues:       []string{"CERN", "gpu-*", "os=el9", "!gpu-7"}, Command: []string{"sh", "-c", "echo piece {{.Index}}"},
 			Env: map[string]string{"A": "{{.Index}}"}, Attempts: Attempts{MaxAttempts: 5,
 				MaxFailures: 3, Backoff: 300, MaxBackoff: 7200, QuarantineAfter: 4}, Count: 1000,
-			Place: Place{Paths: job.Paths{Dir: "/data/run-{{.Index}}", Stdout: "/data/{{.Task}}_{{.Index}}.out", Stderr: "/data/{{.Job}}.err"}}},
+			Place: Place{Image: "docker.io/library/python:3.{{.Index}}", Paths: job.Paths{Dir: "/data/run-{{.Index}}", Stdout: "/data/{{.Task}}_{{.Index}}.out", Stderr: "/data/{{.Job}}.err"}}},
 		{Name: "as json", User: "bob", Command: []string{"echo"}, Source: Source{Inputs: Named("a", "b"), PerJob: 2}},
 		{Name: "events", User: "bob", Command: []string{"run", "{{.FirstEvent}}", "{{.Events}}"}, Source: Source{Events: &Events{Total: 1000, PerJob: 300}}},
 		{Name: "matrix", User: "bob", Command: []string{"run", "{{.seed}}", "{{.os}}"},

@@ -201,7 +201,7 @@ func (s *Site) queueFields(q shares.Queue) [][2]string {
 	}
 	return [][2]string{{"pool", q.Pool}, {"slots", slots}, {"provision", provision}, {"core_power", shares.Units(q.CorePowerMilli).String()},
 		{"cores", count(int64(q.Cores))}, {"memory_mb", count(q.MemoryMB)}, {"disk_mb", count(q.DiskMB)},
-		{"walltime", walltime}, {"max_io", maxIO}, {"labels", plainMap(q.Labels)}, {"locations", strings.Join(q.Locations, ", ")},
+		{"walltime", walltime}, {"max_io", maxIO}, {"labels", plainMap(q.Labels)}, {"containers", q.Containers}, {"locations", strings.Join(q.Locations, ", ")},
 		{"allow_shares", strings.Join(q.AllowShares, ", ")}, {"deny_shares", strings.Join(q.DenyShares, ", ")}, {"prefer", q.Prefer}, {"pilots", strings.Join(s.Pilots[q.Name], ", ")}}
 }
 

@@ -62,6 +62,9 @@ func PayloadOf(l *dispatcher.Lease, queue, runShell string) (transformation, job
 
 // placed is the command of a lease in the folder, and with the files, that the task names: a pilot of PanDA knows of neither.
 func placed(l *dispatcher.Lease) []string {
+	if l.Image != "" {
+		return []string{"sh", "-c", `echo "$0" >&2; exit 125`, "image " + l.Image + ": pilots of PanDA start no containers; take containers from this queue"}
+	}
 	var parts []string
 	if l.Dir != "" {
 		parts = append(parts, "cd "+Quote(l.Dir)+" || exit 126")

@@ -22,6 +22,8 @@ func TestJobPars(t *testing.T) {
 			"-o -e DIVVY_ATTEMPT=1 -e DIVVY_CORES=1 -e DIVVY_QUEUE=Q -e DIVVY_SHARE= -- echo %033%1331m"},
 		{dispatcher.Lease{Attempt: 1, Command: []string{"./a b"}, Paths: job.Paths{Dir: "/my data", Stdout: "/o", Stderr: "/o"}}, "http://h/trf/runShell",
 			`-e DIVVY_ATTEMPT=1 -e DIVVY_CORES=1 -e DIVVY_QUEUE=Q -e DIVVY_SHARE= -- sh -c 'cd '"'"'/my data'"'"' || exit 126; exec >/o; exec 2>&1; exec "$@"' sh './a b'`},
+		{dispatcher.Lease{Attempt: 1, Command: []string{"true"}, Image: "r/x:1"}, "http://h/trf/runShell", `-e DIVVY_ATTEMPT=1 -e DIVVY_CORES=1 -e DIVVY_QUEUE=Q -e DIVVY_SHARE= -- ` +
+			`sh -c 'echo "$0" >&2; exit 125' 'image r/x:1: pilots of PanDA start no containers; take containers from this queue'`},
 		{dispatcher.Lease{Command: []string{"https://x.org/trf/runGen", "-j", "", "-p", "a b"}}, "https://x.org/trf/runGen", "-j '' -p 'a b'"},
 		{dispatcher.Lease{Command: []string{"http://x.org/runGen"}}, "http://x.org/runGen", ""},
 	} {

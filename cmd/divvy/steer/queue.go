@@ -89,6 +89,7 @@ func writeQueue(w cli.Paper, q wire.QueueStanding) {
 		g.Row("max i/o", fmt.Sprintf("%s MB/s, of which %s are held", shares.Units(q.MaxIO), shares.Units(q.HeldIO)))
 	}
 	g.Row("labels", show.Labels(q.Labels))
+	g.Some("containers", q.Containers)
 	g.Some("shares", strings.Join(q.AllowShares, ", "))
 	g.Some("not for shares", strings.Join(q.DenyShares, ", "))
 	g.Some("near", strings.Join(q.Locations, ", "))

@@ -130,6 +130,9 @@ func needWords(n wire.Requirements) string {
 	if len(n.Labels) > 0 {
 		words = append(words, "labels "+show.Labels(n.Labels))
 	}
+	if n.Containers {
+		words = append(words, "containers")
+	}
 	if n.Locality != "" {
 		words = append(words, n.Locality+" near "+strings.Join(n.Locations, " "))
 	}

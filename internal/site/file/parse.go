@@ -75,7 +75,7 @@ var decoder = newDecoder()
 func newDecoder() *strict.Decoder {
 	const globs = "* stands for any letters of a name, ? for one, [ab] for one of these"
 	d := strict.NewDecoder(map[string]strict.Word{
-		"path": sharePath, "pilots": pilots, "attribute": attribute,
+		"path": sharePath, "pilots": pilots, "attribute": attribute, "containers": containers,
 		"share":    nameWithout("/$=", "the children of a share go under children:; $ and = have a meaning in rules and in --move"),
 		"queue":    nameWithout("/*?[]=!, \"'", "a queue's name stands in addresses and beside globs and label selectors"),
 		"pool":     nameWithout("/*?[]=!, \"'", "for instance cpu or gpu"),

@@ -79,7 +79,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	q := s.Queues[0]
-	if q.WalltimeS != 36*3600 || q.CorePowerMilli != 10250 || q.Slots == nil || *q.Slots != 0 || q.Cores != 64 || q.Prefer != "wide" || q.Pool != "cpu" || q.State != shares.Online {
+	if q.WalltimeS != 36*3600 || q.CorePowerMilli != 10250 || q.Slots == nil || *q.Slots != 0 || q.Cores != 64 || q.Prefer != "wide" || q.Containers != "podman --volume=/cvmfs:/cvmfs:ro" || q.Pool != "cpu" || q.State != shares.Online {
 		t.Errorf("queue %+v", q)
 	}
 	if s.Queues[1].Slots != nil || s.Queues[1].CorePowerMilli != 1000 {

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/divvyhq/divvy/internal/pilot/container"
 	"github.com/divvyhq/divvy/internal/site/strict"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -41,6 +42,14 @@ func glob(wrong, hint string) strict.Word {
 func sharePath(s string) (wrong, hint string) {
 	if strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") || strings.Contains(s, "//") {
 		return ": " + s + " is not a path", "names from the top, such as Production/MC"
+	}
+	return "", ""
+}
+
+// containers takes a way to run images.
+func containers(s string) (wrong, hint string) {
+	if _, err := container.Parse(s); err != nil {
+		return ": " + err.Error(), ""
 	}
 	return "", ""
 }
