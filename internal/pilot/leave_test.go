@@ -152,7 +152,9 @@ func TestConfig(t *testing.T) {
 // lonePilot runs one job that never ends, in a process of its own that gets killed.
 func lonePilot() {
 	s := newFake()
-	s.add(shell("sleep 1000 & echo $! > child; echo $$ > up; wait"))
+	l := shell("sleep 1000 & echo $! > child; echo $$ > up; wait")
+	l.Image, l.Containers = os.Getenv("PILOT_TEST_IMAGE"), "podman"
+	s.add(l)
 	os.Unsetenv("PILOT_TEST_PART")
 	guard := []string{"env", "PILOT_TEST_PART=guard", os.Args[0]}
 	err := Run(context.Background(), Config{Client: s, Queue: "CERN", Slots: 1, Payload: payload.Config{WorkDir: os.Getenv("PILOT_TEST_DIR"), Guard: guard}, timing: quick})

@@ -13,6 +13,9 @@ import (
 	"syscall"
 )
 
+// outputsVariable names the file for the outputs of a job. No other job has the same one: in a container it tells whose process it is.
+const outputsVariable = "DIVVY_OUTPUTS"
+
 // usualPath is searched if PATH is not set.
 const usualPath = "/usr/local/bin:/usr/bin:/bin"
 
@@ -20,12 +23,17 @@ const usualPath = "/usr/local/bin:/usr/bin:/bin"
 // lease, under what this pilot knows. exec takes the last of two that are the same.
 func (h *Host) environment(j *Job) []string {
 	env := withoutOurs(os.Environ())
-	set := func(name, value string) { env = append(env, name+"="+value) }
-	set("PWD", j.cwd())
-	set("TMPDIR", filepath.Join(j.dir, tmpName))
 	if h.files != nil {
 		env = append(env, h.files.user.variables()...)
 	}
+	return append(env, h.variables(j)...)
+}
+
+// variables are those of the job, which it also has in a container.
+func (h *Host) variables(j *Job) (env []string) {
+	set := func(name, value string) { env = append(env, name+"="+value) }
+	set("PWD", j.cwd())
+	set("TMPDIR", filepath.Join(j.dir, tmpName))
 	for name, value := range j.lease.Env {
 		set(name, value)
 	}
@@ -42,7 +50,7 @@ func (h *Host) environment(j *Job) []string {
 	set("DIVVY_DISK_MB", strconv.FormatInt(l.DiskMB, 10))
 	set("DIVVY_WALLTIME_S", strconv.FormatInt(l.WalltimeS, 10))
 	set("DIVVY_WORK", filepath.Join(j.dir, workName))
-	set("DIVVY_OUTPUTS", filepath.Join(j.dir, outputsName))
+	set(outputsVariable, filepath.Join(j.dir, outputsName))
 	return env
 }
 

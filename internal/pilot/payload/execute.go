@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,8 +37,15 @@ func (h *Host) Run(j *Job) (res wire.Result, size int) {
 	j.dir = dir
 	proc, err := h.launch(j)
 	if err != nil {
+		if s, _ := j.ordered(); s != nil {
+			res.Outcome, res.Message = s.Outcome, Clip(s.Why+"; not started")
+			return res, 0
+		}
 		code := exitNotExecutable
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		var refused *refusal
+		if errors.As(err, &refused) {
+			code = exitRuntime
+		} else if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
 			code = exitNotFound
 		}
 		res.ExitCode, res.Message = &code, Clip("cannot start: "+err.Error())
@@ -49,8 +57,14 @@ func (h *Host) Run(j *Job) (res wire.Result, size int) {
 	h.meter.add(proc.pid, j)
 	stopped := j.supervise(proc)
 	h.kin.over(proc.pid)
-	h.meter.remove(proc.pid)
-	j.account(proc.cmd.ProcessState)
+	h.endContainer(j)
+	h.meter.remove(proc.pid, j)
+	if !j.outside() {
+		j.account(proc.cmd.ProcessState)
+	}
+	if h.cgroups.remove(j.cgroup) && stopped == nil {
+		stopped = &Stop{Outcome: "failed", Why: fmt.Sprintf("memory limit: the kernel ended it, %d MB allowed", j.lease.MemoryMB)}
+	}
 	n := j.conclude(&res, proc.cmd.ProcessState, stopped)
 	return res, len(res.LogTail) + n
 }
@@ -62,14 +76,38 @@ func (h *Host) launch(j *Job) (*process, error) {
 	}
 	env := h.environment(j)
 	path, err := h.prepare(j, env)
+	args := j.lease.Command
+	if err == nil && j.lease.Image != "" {
+		path, args, env, err = h.contain(j)
+	}
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{
-		Path: path, Args: j.lease.Command, Dir: j.cwd(), Env: env, Stdout: j.streams[0], Stderr: j.streams[1],
-		SysProcAttr: attributes(h.files.user.credential()),
+	l := &j.lease
+	if !j.outside() {
+		if j.cgroup, err = h.cgroups.make(filepath.Base(j.dir), l.Cores, l.MemoryMB); err != nil {
+			return nil, fmt.Errorf("control group: %w", err)
+		}
 	}
-	err = h.kin.start(j, func() (int, error) {
+	h.guard.addEnd(j)
+	proc, err := h.begin(j, &exec.Cmd{
+		Path: path, Args: args, Dir: j.cwd(), Env: env, Stdout: j.streams[0], Stderr: j.streams[1],
+		SysProcAttr: inCgroup(attributes(h.files.user.credential()), j.cgroup),
+	})
+	if err != nil {
+		h.guard.removeEnd(j)
+		h.cgroups.remove(j.cgroup)
+		return nil, err
+	}
+	if j.outside() {
+		proc.kill = func() { h.endContainer(j) }
+	}
+	return proc, nil
+}
+
+// begin starts a process of a job.
+func (h *Host) begin(j *Job, cmd *exec.Cmd) (*process, error) {
+	err := h.kin.start(j, func() (int, error) {
 		if err := h.starter.start(cmd); err != nil {
 			return 0, err
 		}
@@ -97,6 +135,7 @@ func (j *Job) supervise(proc *process) (signalled *Stop) {
 	kill := time.NewTimer(time.Hour)
 	kill.Stop()
 	defer kill.Stop()
+	killed := false
 	for {
 		select {
 		case <-proc.exited:
@@ -107,12 +146,19 @@ func (j *Job) supervise(proc *process) (signalled *Stop) {
 		case <-j.wake:
 			s, at := j.ordered()
 			if signalled == nil && time.Until(at) > 0 {
-				proc.signal(syscall.SIGTERM)
-				proc.signal(syscall.SIGCONT) // a stopped process cannot end in peace
+				proc.terminate()
 			}
 			signalled = s
-			kill.Reset(max(0, time.Until(at)))
+			if !killed {
+				kill.Reset(max(0, time.Until(at)))
+			}
 		case <-kill.C:
+			if proc.kill != nil && !killed {
+				proc.kill()
+				killed = true
+				kill.Reset(clientEnds) // the client says how the container ended
+				continue
+			}
 			proc.signal(syscall.SIGKILL)
 		}
 	}
@@ -148,7 +194,7 @@ func (j *Job) conclude(res *wire.Result, s *os.ProcessState, stopped *Stop) (nOu
 	case stopped != nil:
 		res.Outcome, res.Message = stopped.Outcome, stopped.Why+"; "+how
 	case code != 0:
-		res.Outcome, res.Message = "failed", how
+		res.Outcome, res.Message = "failed", cmp.Or(j.refusedBy(code), j.perhapsMemory(code), how)
 	default:
 		res.Outcome = "finished"
 	}

@@ -2,9 +2,12 @@ package payload
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,38 +17,67 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // runVariable marks all processes of one run of a pilot.
 const runVariable = "DIVVY_PILOT_RUN"
 
-// Guard is the body of a small process beside the pilot. It reads which process groups begin ("+pgid") and end
-// ("-pgid"), a line each, and when its input ends because the pilot is gone, kills those that are left: the
-// kernel by itself would only kill the first process of each. A pilot that is killed right after it started a job
-// had no time to say so; therefore every process with mark in its environment is killed too.
+// Guard is the body of a small process beside the pilot. It reads which process groups ("+pgid") and containers (+ and an order) begin,
+// and with - which have ended, a line each, and when its input ends because the pilot is gone, kills those that are left: the kernel by
+// itself would only kill the first process of each. A pilot that is killed right after it started a job had no time to say so; therefore
+// every process with mark in its environment is killed too.
 func Guard(in io.Reader, mark string) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // it ends with the pilot, not before
-	live := map[int]bool{}
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		text := lines.Text()
-		pgid, err := strconv.Atoi(strings.TrimLeft(text, "+-"))
-		if err != nil || pgid <= 1 {
-			continue
+	live := map[string]bool{}
+	for lines := bufio.NewReader(in); ; {
+		text, err := lines.ReadString('\n')
+		if err != nil {
+			break
 		}
-		if strings.HasPrefix(text, "+") {
-			live[pgid] = true
+		text = strings.TrimSuffix(text, "\n")
+		if what, begins := strings.CutPrefix(text, "+"); begins {
+			live[what] = true
 		} else {
-			delete(live, pgid)
+			delete(live, strings.TrimPrefix(text, "-"))
 		}
 	}
-	for pgid := range live {
-		_ = syscall.Kill(-pgid, syscall.SIGKILL) // gone already is fine
+	var orders sync.WaitGroup
+	for what := range live {
+		if pgid, err := strconv.Atoi(what); err != nil {
+			orders.Go(func() { carryOut(what) })
+		} else if pgid > 1 {
+			_ = syscall.Kill(-pgid, syscall.SIGKILL) // gone already is fine
+		}
 	}
 	for range 20 { // who forks meanwhile is met in the next round
 		if mark == "" || killMarked(runVariable+"="+mark) == 0 {
-			return
+			break
 		}
+	}
+	orders.Wait()
+}
+
+// order is a command that ends a container.
+type order struct {
+	Path      string
+	Args, Env []string
+	As        *syscall.Credential
+}
+
+// carryOut gives an order twice: a runtime may have been making the container when the pilot died.
+func carryOut(text string) {
+	var o order
+	if json.Unmarshal([]byte(text), &o) != nil {
+		return
+	}
+	for range 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+		cmd := exec.CommandContext(ctx, o.Path)
+		cmd.Args, cmd.Env, cmd.SysProcAttr = o.Args, o.Env, &syscall.SysProcAttr{Credential: o.As, Setpgid: true}
+		_ = cmd.Run() // there may be no such container any more
+		cancel()
+		<-time.After(time.Second)
 	}
 }
 
@@ -97,7 +129,27 @@ func startGuard(command []string, mark string, log *slog.Logger) (*guard, error)
 func (g *guard) add(pgid int)    { g.say("+%d\n", pgid) }
 func (g *guard) remove(pgid int) { g.say("-%d\n", pgid) }
 
-func (g *guard) say(format string, pgid int) {
+// addEnd tells how the container of a job is ended, removeEnd that it has.
+func (g *guard) addEnd(j *Job)    { g.sayEnd("+%s\n", j) }
+func (g *guard) removeEnd(j *Job) { g.sayEnd("-%s\n", j) }
+
+func (g *guard) sayEnd(format string, j *Job) {
+	if c := j.container; c != nil && c.end != nil {
+		text, err := json.Marshal(order{Path: c.program, Args: c.end, Env: lines(withoutMark(c.client)), As: c.as})
+		if err == nil { // plain values
+			g.say(format, text)
+		}
+	}
+}
+
+// withoutMark is an environment without the mark by which the guard kills: it starts the command itself.
+func withoutMark(env map[string]string) map[string]string {
+	env = maps.Clone(env)
+	delete(env, runVariable)
+	return env
+}
+
+func (g *guard) say(format string, what any) {
 	if g == nil {
 		return
 	}
@@ -106,7 +158,7 @@ func (g *guard) say(format string, pgid int) {
 	if g.broken {
 		return
 	}
-	if _, err := fmt.Fprintf(g.in, format, pgid); err != nil {
+	if _, err := fmt.Fprintf(g.in, format, what); err != nil {
 		g.broken = true
 		g.log.Error("guard is gone: jobs may outlive a killed pilot", "error", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/divvyhq/divvy/internal/pilot/container"
 )
 
 // Config says where jobs run and as which user. All fields are optional.
@@ -46,12 +48,14 @@ type Host struct {
 	meter   *meter
 	guard   *guard
 	kin     *kin
+	cgroups *cgroups
 	waits   sync.WaitGroup
+	asked   asked
 }
 
 // Open takes the work folder and starts what watches over jobs.
 func Open(cfg Config, owner Owner) (_ *Host, err error) {
-	h := &Host{cfg: cfg, owner: owner, mark: rand.Text()}
+	h := &Host{cfg: cfg, owner: owner, mark: rand.Text(), asked: asked{means: map[string]container.Means{}}}
 	if h.files, err = openWorkDir(cfg.WorkDir, cfg.KeepLogs); err != nil {
 		return nil, fmt.Errorf("work folder: %w", err)
 	}
@@ -77,9 +81,24 @@ func Open(cfg Config, owner Owner) (_ *Host, err error) {
 		if h.kin, err = newKin(h.guard, h.mark); err != nil {
 			return nil, err
 		}
+		h.cgroups = cgroupsOr(owner.Log)
 	}
 	h.starter, h.meter = newStarter(), newMeter(owner.Timing.Sample)
 	return h, nil
+}
+
+// cgroupsOr says in the log why jobs are not held to their cores.
+func cgroupsOr(log *slog.Logger) *cgroups {
+	c, err := openCgroups(log)
+	if err == nil {
+		err = c.try()
+	}
+	if err != nil {
+		log.Info("jobs are not held to their cores, and to their memory by measurement alone", "why", err)
+		return nil
+	}
+	log.Info("jobs are held to their cores and memory", "cgroup", c.dir)
+	return c
 }
 
 // Close ends what Open started. All jobs have ended before.

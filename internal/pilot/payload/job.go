@@ -20,6 +20,9 @@ type Job struct {
 	dir string // of the job's files; "" before they are made
 	pid int    // of the first process, also the process group; 0 before it started
 
+	container *contained // nil: it runs in none
+	cgroup    *cgroup    // nil: none holds it to its cores and memory
+
 	streams [2]*os.File // of output and errors, to write and to read; may be one file. Tidy closes them
 
 	mu      sync.Mutex
@@ -47,6 +50,9 @@ func (h *Host) NewJob(l wire.Lease) *Job {
 
 // cwd is the folder that the job runs in.
 func (j *Job) cwd() string { return cmp.Or(j.lease.Dir, filepath.Join(j.dir, workName)) }
+
+// outside says whether what the job runs is not below its first process, which is the client of a runtime then.
+func (j *Job) outside() bool { return j.container != nil && j.container.runtime.Outside() }
 
 // Stop ends the job. The first order says why; a later one can only shorten the grace.
 func (j *Job) Stop(s Stop) {

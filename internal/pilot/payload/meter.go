@@ -3,8 +3,11 @@ package payload
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -25,20 +28,25 @@ type meter struct {
 	done  sync.WaitGroup
 
 	mu   sync.Mutex
-	jobs map[int]*Job // by process group
+	jobs map[int]*Job    // by process group
+	away map[string]*Job // in containers that are not below the pilot, by the line in the environment of their processes
 }
 
 func newMeter(every time.Duration) *meter {
-	m := &meter{every: every, wake: make(chan struct{}, 1), quit: make(chan struct{}), jobs: map[int]*Job{}}
+	m := &meter{every: every, wake: make(chan struct{}, 1), quit: make(chan struct{}), jobs: map[int]*Job{}, away: map[string]*Job{}}
 	m.done.Go(m.loop)
 	return m
 }
 
 func (m *meter) add(pgid int, j *Job) {
 	m.mu.Lock()
-	m.jobs[pgid] = j
+	if j.outside() {
+		m.away[j.mark()] = j
+	} else {
+		m.jobs[pgid] = j
+	}
 	m.mu.Unlock()
-	if s := (usage{}); s.add(pgid) { // short jobs have at least this
+	if s := (usage{}); !j.outside() && s.add(pgid) { // short jobs have at least this
 		j.measured(s.cpu, s.peak())
 	}
 	select {
@@ -47,10 +55,17 @@ func (m *meter) add(pgid int, j *Job) {
 	}
 }
 
-func (m *meter) remove(pgid int) {
+// mark is the line that the environment of all processes of the job has.
+func (j *Job) mark() string { return outputsVariable + "=" + filepath.Join(j.dir, outputsName) }
+
+func (m *meter) remove(pgid int, j *Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.jobs, pgid)
+	if j.outside() {
+		delete(m.away, j.mark())
+	} else {
+		delete(m.jobs, pgid)
+	}
 }
 
 func (m *meter) close() {
@@ -88,7 +103,7 @@ func (m *meter) loop() {
 func (m *meter) busy() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.jobs) > 0
+	return len(m.jobs)+len(m.away) > 0
 }
 
 // sample measures all jobs once.
@@ -102,9 +117,8 @@ func (m *meter) sample() {
 	m.mu.Lock()
 	sums := make(map[*Job]*usage, len(m.jobs))
 	jobs := make(map[int]*Job, len(m.jobs))
-	for pgid, j := range m.jobs {
-		jobs[pgid] = j
-	}
+	maps.Copy(jobs, m.jobs)
+	away := maps.Clone(m.away)
 	m.mu.Unlock()
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
@@ -113,7 +127,10 @@ func (m *meter) sample() {
 		}
 		pgid, err := syscall.Getpgid(pid) // far cheaper than reading the stat of every process
 		j := jobs[pgid]
-		if err != nil || j == nil {
+		if j == nil && err == nil {
+			j = marked(away, pid)
+		}
+		if j == nil {
 			continue
 		}
 		if sums[j] == nil {
@@ -124,6 +141,23 @@ func (m *meter) sample() {
 	for j, s := range sums {
 		j.check(*s)
 	}
+}
+
+// marked is the job whose line the environment of a process has; nil: none. That of another user's process cannot be read.
+func marked(jobs map[string]*Job, pid int) *Job {
+	if len(jobs) == 0 {
+		return nil
+	}
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || !bytes.Contains(env, []byte(outputsVariable)) {
+		return nil
+	}
+	for line := range strings.SplitSeq(string(env), "\x00") {
+		if j := jobs[line]; j != nil {
+			return j
+		}
+	}
+	return nil
 }
 
 // check takes a measurement in and stops a job over its memory limit.

@@ -21,14 +21,18 @@ func (h *Host) prepare(j *Job, env []string) (path string, err error) {
 			return "", err
 		}
 	}
+	look := func() (string, error) { return lookPath(l.Command[0], j.cwd(), env) }
+	if l.Image != "" {
+		look = func() (string, error) { return "", nil } // it is the image that has the command
+	}
 	if l.Dir == "" && l.Stdout == "" && l.Stderr == "" {
-		return lookPath(l.Command[0], j.cwd(), env)
+		return look()
 	}
 	err = actAs(h.files.user.credential(), func() error {
 		if err := usable(l.Dir); err != nil {
 			return err
 		}
-		if path, err = lookPath(l.Command[0], j.cwd(), env); err != nil {
+		if path, err = look(); err != nil {
 			return err
 		}
 		return j.openNamed()

@@ -18,6 +18,7 @@ type process struct {
 	cmd    *exec.Cmd
 	pid    int
 	exited chan struct{} // closed when cmd.ProcessState is there
+	kill   func()        // of a container that is not below it: SIGKILL would reach the client of the runtime alone
 
 	mu     sync.Mutex
 	reaped bool
@@ -29,6 +30,20 @@ func (p *process) signal(s syscall.Signal) {
 	defer p.mu.Unlock()
 	if !p.reaped {
 		_ = syscall.Kill(-p.pid, s) // fails when the group is gone, which is fine
+	}
+}
+
+// terminate asks the job to end. The client of a runtime hands that on, and is asked alone: all of its group would do so.
+func (p *process) terminate() {
+	if p.kill == nil {
+		p.signal(syscall.SIGTERM)
+		p.signal(syscall.SIGCONT) // a stopped process cannot end in peace
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		_ = syscall.Kill(p.pid, syscall.SIGTERM)
 	}
 }
 

@@ -19,6 +19,11 @@ func attributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Credential: as}
 }
 
+// inCgroup has nothing to do: there are no control groups.
+func inCgroup(a *syscall.SysProcAttr, _ *cgroup) *syscall.SysProcAttr { return a }
+
+func ownCgroup() (string, error) { return "", errors.New("macOS has no control groups") }
+
 // awaitExit waits for a child to end, and leaves its id taken.
 func awaitExit(pid int) {
 	queue, err := unix.Kqueue()

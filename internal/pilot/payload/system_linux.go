@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -34,6 +36,50 @@ func subreaper() error {
 // attributes are those of the first process of a job: a group of its own, and it dies with the thread that started it.
 func attributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: as}
+}
+
+// inCgroup has a process begin in a control group, if there is one.
+func inCgroup(a *syscall.SysProcAttr, g *cgroup) *syscall.SysProcAttr {
+	if g != nil {
+		a.UseCgroupFD, a.CgroupFD = true, int(g.fd.Fd())
+	}
+	return a
+}
+
+// mounted is where control groups are.
+const mounted = "/sys/fs/cgroup"
+
+// ownCgroup is the folder of the control group that this process is in, and may change. Of root's it has to be said to be delegated, or to be all
+// that a container sees: others are those of another manager.
+func ownCgroup() (dir string, err error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(mounted, &fs); err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
+		return "", errors.New("this machine has no control groups of version 2 alone")
+	}
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	path, found := strings.CutPrefix(strings.TrimSpace(string(text)), "0::")
+	dir = filepath.Join(mounted, path)
+	if !found || unix.Access(filepath.Join(dir, "cgroup.subtree_control"), unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil {
+		return "", fmt.Errorf("%s cannot be written: a systemd unit needs Delegate=yes", dir)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return "", err
+	}
+	said := make([]byte, 1)
+	for _, name := range []string{"trusted.delegate", "user.delegate"} {
+		if n, err := unix.Getxattr(dir, name, said); err == nil && n == 1 && said[0] == '1' {
+			return dir, nil
+		}
+	}
+	inner := unix.Access(filepath.Join(dir, "cgroup.type"), unix.F_OK) == nil // the root of all has none
+	if st.Uid != 0 && int(st.Uid) == os.Geteuid() || path == "/" && inner {
+		return dir, nil
+	}
+	return "", fmt.Errorf("%s is not delegated: a systemd unit needs Delegate=yes", dir)
 }
 
 // awaitExit waits for a child to end, and leaves its id taken.
