@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/divvyhq/divvy/api/client"
@@ -54,12 +55,26 @@ func Start(ctx context.Context, slots int, log *slog.Logger) (_ *Server, err err
 	if s.Client, err = client.New(client.Config{URL: d.URL(), Token: token, UserAgent: "divvy-local", Stay: true}); err != nil {
 		return nil, err
 	}
-	site := fmt.Sprintf("shares: [{name: %s}]\non_no_match: %s\nqueues: [{name: %s, slots: %d, cores: %d}]\n", share, share, queue, slots, slots)
+	containers := ""
+	if r := Runtime(); r != "" {
+		containers = ", containers: " + r
+	}
+	site := fmt.Sprintf("shares: [{name: %s}]\non_no_match: %s\nqueues: [{name: %s, slots: %d, cores: %d%s}]\n", share, share, queue, slots, slots, containers)
 	if _, err := s.Client.Site().Apply(ctx, []byte(site), client.ApplyOptions{File: "local.yml", By: "divvy run --local"}); err != nil {
 		return nil, fmt.Errorf("site: %w", err)
 	}
 	s.slots, err = StartSlots(SlotsConfig{Client: s.Client, Queue: queue, Name: "local", Slots: slots, Pilots: 1, Log: log})
 	return s, err
+}
+
+// Runtime is the first of podman, docker and apptainer that is on this machine; "" when none is.
+func Runtime() string {
+	for _, name := range []string{"podman", "docker", "apptainer"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // Failed says when the daemon cannot go on.

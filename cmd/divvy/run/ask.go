@@ -42,6 +42,7 @@ type Slot struct {
 
 // Place is where jobs run and write.
 type Place struct {
+	Image          string
 	Dir            string
 	OwnFolder      bool
 	Stdout, Stderr string
@@ -56,7 +57,7 @@ func (a *Ask) Spec(command []string) (s wire.TaskSpec, err error) {
 		return s, fail.Hintf(fail.Usagef("no command"), "Write it behind the flags: divvy run -n 3 -- ./script {{.Index}}")
 	}
 	s = wire.TaskSpec{Name: cmp.Or(a.Name, filepath.Base(command[0])), User: cmp.Or(a.User, login()), Share: a.Share, Queues: a.Queues, Priority: a.Priority,
-		Command: slices.Clone(command), Stdout: a.Stdout, Stderr: a.Stderr}
+		Command: slices.Clone(command), Image: a.Image, Stdout: a.Stdout, Stderr: a.Stderr}
 	for _, step := range []func(*wire.TaskSpec) error{a.requirements, a.attempts, a.environment, a.paths, a.needs, a.work} {
 		if err := step(&s); err != nil {
 			return s, err

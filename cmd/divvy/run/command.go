@@ -41,6 +41,7 @@ Ctrl-C shows how far the task is; a second one within a second kills it (130), a
 			"  divvy run -n 20 --cores 2 --memory 4g --time 1h --share Test -- ./script {{.Index}}\n" +
 			"  divvy run --array 1-100 --stdout out-{{.Index}}.txt -- ./script {{.Index}}\n" +
 			"  divvy run --input-glob 'data/*.txt' -- wc -l {{.Input}}\n" +
+			"  divvy run --image docker.io/library/python:3.13 -- python3 script.py\n" +
 			"  divvy run --detach --after 17 -- ./merge",
 		Args: cobra.ArbitraryArgs,
 	}
@@ -61,6 +62,9 @@ Ctrl-C shows how far the task is; a second one within a second kills it (130), a
 			return fail.Usagef("--detach with --local: the private server ends with this command")
 		case how.local && (a.Share != "" || len(a.Queues) > 0 || len(a.After) > 0):
 			return fail.Usagef("--local has one share and one queue, and no other tasks: leave --share, --queue and --after out")
+		}
+		if how.local && a.Image != "" && local.Runtime() == "" {
+			return fail.Usagef("--image with --local: no podman, docker or apptainer is in PATH; install one")
 		}
 		how.Ask = &a
 		return how.run(context.WithoutCancel(cmd.Context()), c, task)
@@ -91,7 +95,7 @@ func (a *Ask) bind(cmd *cobra.Command) {
 	f.StringVar(&a.Stderr, "stderr", "", "file for its errors; it may be the same")
 	f.StringVar(&a.Name, "name", "", "name of the task (default: that of the command)")
 	f.StringVar(&a.User, "user", "", "on whose behalf (default: you)")
-	// A place for --image: the key image of a task.
+	f.StringVar(&a.Image, "image", "", "image of the container that jobs run in, such as docker.io/library/python:3.13")
 }
 
 // way is how a task is run and followed.
