@@ -13,9 +13,16 @@ func (j *Job) Launcher() string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line(`say() { echo "slurm: $1" >&2; exit 1; }`)
 	line(`s=$DIVVY_WORK/slurm_script i=$1`)
-	line(`printf %%s "$2" >"$s" && chmod 700 "$s" || say "cannot write $s"`)
+	run := `"$s"`
+	if j.plain() {
+		line(`printf %%s "$2" >"$s" || say "cannot write $s"`)
+		run = `/bin/sh "$s"`
+	} else {
+		line(`printf %%s "$2" >"$s" && chmod 700 "$s" || say "cannot write $s"`)
+	}
 	line(`shift 2`)
-	line(`n=$(uname -n) SLURM_JOB_PARTITION=$DIVVY_QUEUE SLURM_TASK_PID=$$`)
+	line(`{ read -r n </proc/sys/kernel/hostname; } 2>/dev/null || n=$(uname -n)`)
+	line(`SLURM_JOB_PARTITION=$DIVVY_QUEUE SLURM_TASK_PID=$$`)
 	line(`SLURMD_NODENAME=${n%%%%.*}; SLURM_JOB_NODELIST=$SLURMD_NODENAME SLURM_NODELIST=$SLURMD_NODENAME`)
 	if j.Array == nil {
 		line(`SLURM_JOB_ID=$DIVVY_TASK`)
@@ -28,7 +35,7 @@ func (j *Job) Launcher() string {
 	line(`if [ "$DIVVY_ATTEMPT" -gt 1 ]; then SLURM_RESTART_COUNT=$((DIVVY_ATTEMPT - 1)); export SLURM_RESTART_COUNT; fi`)
 	line(`cd -- %s || say "cannot enter the folder of the job"`, Quote(j.Files.Dir))
 	if j.Needs.Time > 0 {
-		line(`SLURM_JOB_START_TIME=$(date +%%s); SLURM_JOB_END_TIME=$((SLURM_JOB_START_TIME + DIVVY_WALLTIME_S)); export SLURM_JOB_START_TIME SLURM_JOB_END_TIME`)
+		line(`SLURM_JOB_START_TIME=${DIVVY_STARTED:-$(date +%%s)}; SLURM_JOB_END_TIME=$((SLURM_JOB_START_TIME + DIVVY_WALLTIME_S)); export SLURM_JOB_START_TIME SLURM_JOB_END_TIME`)
 	}
 	b.WriteString(j.redirections())
 	if j.Signal.Name != "" && j.Signal.Batch && j.Needs.Time > 0 {
@@ -37,8 +44,13 @@ func (j *Job) Launcher() string {
 		line(`( (sleep %d; kill -%s $$) >/dev/null 2>&1 & )`, wait, j.Signal.Name)
 	}
 	line(`umask %04o`, j.Umask)
-	line(`exec "$s" "$@"`)
+	line(`exec %s "$@"`, run)
 	return b.String()
+}
+
+// plain reports whether the script can run without being made executable, which costs a process: it is for /bin/sh and does not name itself.
+func (j *Job) plain() bool {
+	return strings.HasPrefix(j.Script, "#!/bin/sh\n") && !strings.Contains(j.Script, "$0") && !strings.Contains(j.Script, "${0")
 }
 
 // redirections open the files of a job. A file that cannot be opened is said in the job's log in divvy.

@@ -24,7 +24,7 @@ func launched(t testing.TB, j Job, piece int, args ...string) (string, error) {
 	j.Args = args
 	cmd := exec.Command("/bin/sh", append([]string{"-c", j.Launcher(), "slurm_script", strconv.Itoa(piece), j.Script}, args...)...)
 	cmd.Dir = work
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "DIVVY_WORK=" + work, "DIVVY_TASK=12", "DIVVY_JOB=345", "DIVVY_ATTEMPT=1", "DIVVY_QUEUE=Q", "DIVVY_WALLTIME_S=100"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "DIVVY_WORK=" + work, "DIVVY_TASK=12", "DIVVY_JOB=345", "DIVVY_ATTEMPT=1", "DIVVY_QUEUE=Q", "DIVVY_WALLTIME_S=100", "DIVVY_STARTED=1764450000"}
 	for name, value := range j.Environment(Host{User: "alice", UID: "7", SubmitHost: "h", SubmitDir: j.Files.Dir}) {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
@@ -56,6 +56,7 @@ func TestLauncher(t *testing.T) {
 		piece   int
 		files   map[string]string // DIR stands for the folder
 	}{
+		{"time", []string{"-t", "5"}, 0, map[string]string{"slurm-12.out": "out 12 Q\nerr\nDIR\n"}},
 		{"default", nil, 0, map[string]string{"slurm-12.out": "out 12 Q\nerr\nDIR\n"}},
 		{"array", []string{"-a", "5-9:2,20"}, 3, map[string]string{"slurm-12_20.out": "out 1000000000345 20 Q\nerr\nDIR\n"}},
 		{"middle of an array", []string{"-a", "5-9:2,20"}, 2, map[string]string{"slurm-12_9.out": "out 1000000000345 9 Q\nerr\nDIR\n"}},
@@ -109,6 +110,19 @@ func TestLauncherQuotes(t *testing.T) {
 		want := strings.Join(nasty, "|") + "|# " + line + "\n"
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	}
+}
+
+// A script that is not for /bin/sh, or that names itself, can run itself again.
+func TestLauncherMakesExecutable(t *testing.T) {
+	for _, script := range []string{"#!/bin/sh\nif [ -z \"$1\" ]; then exec \"$0\" again; fi; echo $1 $SLURM_JOB_START_TIME\n", "#!/bin/bash\necho again $SLURM_JOB_START_TIME\n"} {
+		dir := t.TempDir()
+		if out, err := launched(t, job(t, dir, script, "-t", "5", "-o", "out"), 0); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "out")); err != nil || string(got) != "again 1764450000\n" {
+			t.Errorf("%q, %v", got, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // outputsVariable names the file for the outputs of a job. No other job has the same one: in a container it tells whose process it is.
@@ -49,6 +50,7 @@ func (h *Host) variables(j *Job) (env []string) {
 	set("DIVVY_MEMORY_MB", strconv.FormatInt(l.MemoryMB, 10))
 	set("DIVVY_DISK_MB", strconv.FormatInt(l.DiskMB, 10))
 	set("DIVVY_WALLTIME_S", strconv.FormatInt(l.WalltimeS, 10))
+	set("DIVVY_STARTED", strconv.FormatInt(time.Now().Unix(), 10))
 	set("DIVVY_WORK", filepath.Join(j.dir, workName))
 	set(outputsVariable, filepath.Join(j.dir, outputsName))
 	return env
