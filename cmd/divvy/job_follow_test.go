@@ -35,13 +35,14 @@ func (s *seen) String() string {
 	return s.text.String()
 }
 
-// A job is followed from its beginning to its end, across a daemon that is killed and started again; its whole logs are
-// where the pilot was told to keep them.
+// A job is followed from its beginning to its end at another daemon than its pilot's, across the death of the one that led,
+// which is started again; its whole logs are where the pilot was told to keep them.
 func TestJobIsFollowed(t *testing.T) {
 	t.Parallel()
 	dsn, dir := pgtest.DSN(t), t.TempDir()
 	daemon := startProcess(t, "serve", "--database", dsn, "--listen", "127.0.0.1:0", "--site", "servetest/site.yml")
 	url := daemon.says(t, `msg=serving url=(\S+)`)
+	other := startProcess(t, "serve", "--database", dsn, "--listen", "127.0.0.1:0").says(t, `msg=serving url=(\S+)`)
 	logs := filepath.Join(dir, "logs")
 	startProcess(t, "pilot", "--queue", "LOCAL", "--slots", "1", "--server", url, "--work-dir", filepath.Join(dir, "work"), "--logs", logs)
 	script := `i=0; while [ $i -lt 1000 ]; do echo "line $i"; i=$((i+1)); done; echo oops >&2; while [ ! -e ` + dir + `/on ]; do sleep 0.1; done; ` +
@@ -59,7 +60,7 @@ func TestJobIsFollowed(t *testing.T) {
 		return o.code == fail.OK, o.err
 	})
 	var out, errs seen
-	follower := exec.Command(os.Args[0], "job", "logs", "-f", "1", "--server", url)
+	follower := exec.Command(os.Args[0], "job", "logs", "-f", "1", "--server", other)
 	follower.Env, follower.Stdout, follower.Stderr = append(os.Environ(), runAsDivvy+"=1"), &out, &errs
 	if err := follower.Start(); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func TestPython(t *testing.T) {
 	if err := os.WriteFile(site, []byte(pythonSite), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := serve(t, pgtest.DSN(t), "--site", site)
+	d := serve(t, pgtest.DSN(t), "--site", site, "--lease-renew", "5s") // a job that is killed hears of it at its renewal
 	start(t, environment(), "pilot", "--server", d.client.URL(), "--queue", "HERE", "--slots", "8", "--work-dir", filepath.Join(dir, "work"))
 
 	env := environment("DIVVY_SERVER="+d.client.URL(), "DIVVY_VERSION=v1.2.3", "PYTHONDONTWRITEBYTECODE=1")

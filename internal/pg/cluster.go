@@ -17,7 +17,7 @@ import (
 type ClusterConfig struct {
 	StateDir  string            // the cluster is <StateDir>/postgres-<major>; must be empty when Ephemeral
 	Ephemeral bool              // own temporary folder, removed by Stop; with NoFsync in memory, if there is much
-	NoFsync   bool              // for tests: a crash of the machine may lose the data
+	NoFsync   bool              // for what is not kept: a crash of the machine may lose the data
 	From      string            // a folder of Keep: what it has for this version is the new cluster, and initdb makes one only where it has nothing
 	Settings  map[string]string // over the tuned settings
 	Log       *slog.Logger      // nil: slog.Default()

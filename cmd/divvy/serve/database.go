@@ -31,7 +31,7 @@ func OpenDatabase(ctx context.Context, cfg config.Config, ephemeral bool, log *s
 	}
 	cc := pg.ClusterConfig{StateDir: cfg.Database.StateDir, Log: log}
 	if ephemeral {
-		cc.StateDir, cc.Ephemeral = "", true
+		cc.StateDir, cc.Ephemeral, cc.NoFsync = "", true, true
 	}
 	cluster, err := pg.StartCluster(ctx, cc)
 	if err != nil {

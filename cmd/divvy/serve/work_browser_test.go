@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +54,26 @@ func TestBrowserKillsAJob(t *testing.T) {
 		return err == nil && job.State == "cancelled", fmt.Sprint(job.State, err)
 	})
 	tab.Until(`document.querySelector("#live .state").textContent === "cancelled"`) // by itself
+}
+
+// The page of a job shows what it writes, by itself.
+func TestBrowserShowsOutput(t *testing.T) {
+	turn := filepath.Join(t.TempDir(), "turn")
+	script := fmt.Sprintf("echo first; while [ ! -e %s ]; do sleep 0.1; done; echo second; sleep 600", turn)
+	d, cl, task := openDaemon(t, wire.TaskSpec{Name: "talks", User: "ann", Label: "user", Count: 1, Command: []string{"sh", "-c", script}})
+	t.Cleanup(func() {
+		if _, err := cl.Tasks().Kill(context.Background(), task.ID); err != nil {
+			t.Error(err)
+		}
+	})
+	tab := browser.Open(t, browser.Window{})
+	tab.Go(fmt.Sprintf("%s/tasks/%d?state=leased", d.URL(), task.ID))
+	tab.Click(`#jobs ~ .wide tbody a[href^="/jobs/"]`)
+	tab.Until(`document.querySelector("pre.log")?.textContent === "first\n"`)
+	if err := os.WriteFile(turn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tab.Until(`document.querySelector("pre.log")?.textContent === "first\nsecond\n"`)
 }
 
 // A task is paused and goes on, by buttons; the list of tasks says so by itself.

@@ -6,7 +6,7 @@ import statistics
 import divvy
 
 STEPS = [10, 30, 100, 300, 1000]
-WALKS = 8  # jobs for each number of steps
+WALKS = 4  # jobs for each number of steps
 
 
 def distance(steps, seed):

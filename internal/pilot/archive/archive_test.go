@@ -3,14 +3,17 @@ package archive
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -133,5 +136,28 @@ func TestBadPlaces(t *testing.T) {
 		if _, err := Open(place, none); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", place, err, want)
 		}
+	}
+}
+
+// On a disk that is full the error says so, and nothing half written stays.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("only root may mount: %s", out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %s", out)
+		}
+	})
+	p, err := Open(dir, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Keep(t.Context(), "7-1", written()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), filepath.Join(dir, "7-1", "stdout.log")) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	if all, err := os.ReadDir(filepath.Join(dir, "7-1")); err != nil || len(all) != 0 {
+		t.Errorf("it left %v, %v", all, err)
 	}
 }
