@@ -11,7 +11,7 @@ import (
 	"github.com/divvyhq/divvy/cmd/divvy/mcp"
 	"github.com/divvyhq/divvy/cmd/divvy/provision"
 	own "github.com/divvyhq/divvy/cmd/divvy/run"
-	"github.com/divvyhq/divvy/cmd/divvy/shim"
+	"github.com/divvyhq/divvy/cmd/divvy/slurm"
 	"github.com/divvyhq/divvy/cmd/divvy/steer"
 	"github.com/divvyhq/divvy/cmd/divvy/tools"
 	"github.com/divvyhq/divvy/cmd/divvy/work"
@@ -22,8 +22,8 @@ import (
 func run(args []string, s cli.Streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if shim.Known(args) { // before all commands are made: workflow engines call these by the thousand
-		return shim.Run(ctx, s, args[1], args[2:])
+	if slurm.Known(args) { // before all commands are made: workflow engines call these by the thousand
+		return slurm.Run(ctx, s, args[1], args[2:])
 	}
 	return cli.Execute(ctx, s, rootCommand, args)
 }
@@ -50,7 +50,7 @@ func rootCommand(c *cli.CLI) *cobra.Command {
 	}
 	add("run", serveCommand(c), pilotCommand(c), provision.Command(c), tools.Migrate(c), tools.Doctor(c), steer.Log(c), steer.Token(c), steer.Audit(c), demoCommand(c))
 	add("site", steer.Apply(c), steer.Shares(c), tools.Sim(c), steer.Tags(c), steer.Queue(c), work.Stock(c), steer.Resource(c), work.Claim(c), steer.Report(c), work.Status(c), steer.Health(c), steer.Import(c))
-	add("work", work.Login(c), work.Logout(c), work.Whoami(c), own.Command(c), work.Task(c), work.Job(c), work.Watch(c), work.Top(c), shim.Slurm(c), mcp.Command(c))
+	add("work", work.Login(c), work.Logout(c), work.Whoami(c), own.Command(c), work.Task(c), work.Job(c), work.Watch(c), work.Top(c), slurm.Command(c), mcp.Command(c))
 	root.AddCommand(tools.Man(c))
 	root.AddCommand(payloadCommand(c))
 	return root

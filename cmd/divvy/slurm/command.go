@@ -1,4 +1,4 @@
-package shim
+package slurm
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"github.com/divvyhq/divvy/internal/slurm"
 )
 
-// Slurm is the command 'divvy slurm'.
-func Slurm(c *cli.CLI) *cobra.Command {
+// Command is the command 'divvy slurm'.
+func Command(c *cli.CLI) *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Commands in Slurm's words, for programs that submit to Slurm. An option that is not below is refused by name.\n")
 	for _, name := range slurm.Commands {

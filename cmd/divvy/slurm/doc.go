@@ -1,4 +1,4 @@
-// Package shim has commands in Slurm's words: sbatch, squeue, sacct, scancel, scontrol, sinfo, srun, sacctmgr and sshare, as clients of
+// Package slurm has commands in Slurm's words: sbatch, squeue, sacct, scancel, scontrol, sinfo, srun, sacctmgr and sshare, as clients of
 // the API. Package internal/slurm knows the words; here they become calls, and answers become what Slurm's own commands print.
 //
 //	DIR/sbatch (a script of 'divvy slurm install') ──▶ divvy slurm sbatch … ──▶ Run ──▶ a task
@@ -23,4 +23,4 @@
 //
 // Those of divvy (DIVVY_SERVER, DIVVY_TOKEN, …); DIVVY_SLURM_LABEL, the label of tasks (user); DIVVY_SLURM_MIN_MEMORY_MB, what jobs get
 // that ask for less memory (0): a pilot ends a job that takes more than it asked for, where many a Slurm only counts it.
-package shim
+package slurm
