@@ -257,11 +257,12 @@ engines() {
   fi
 }
 
-# provisioned : pilots that divvy starts in a real Slurm.
+# provisioned [TESTS] : pilots that divvy starts in a real Slurm; nightly also in Grid Engine, by ssh where there is an sshd, and that are deleted.
 provisioned() {
-  local name="Pilots of a real Slurm"
+  local name="Pilots of batch systems" but=()
+  [[ -z ${1:-} || -x /usr/sbin/sshd ]] || { check "Pilots by ssh" skip "no openssh-server is here: it is NOT tested"; but=(-skip TestClustersProvisionSSH); }
   if [[ ! -x $clusters/slurm.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
-  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 20m -run TestClustersProvision ./internal/e2e
+  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 30m "${but[@]}" -run "${1:-TestClustersProvision\$}" ./internal/e2e
   fi
 }
 

@@ -4,9 +4,11 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,5 +142,63 @@ func TestClustersProvisionGridEngine(t *testing.T) {
 	p.done(2 * time.Minute)
 	if n := p.outcomes(); n["revoked"] != 4 || n["finished"] != 4 || len(n) != 2 {
 		t.Errorf("attempts: %v, want 4 revoked and 4 finished", n)
+	}
+}
+
+// sshd answers on a port of this machine alone, and lets the tests in by a key. It returns the options of ssh.
+func sshd(t *testing.T) string {
+	t.Helper()
+	program, err := exec.LookPath("/usr/sbin/sshd")
+	if err != nil {
+		t.Fatalf("%v: this test needs openssh-server", err)
+	}
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	for _, key := range []string{"host", "mine"} {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file(key)).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	_ = os.Mkdir("/run/sshd", 0o755) // where it locks itself up while nobody is logged in
+	config := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nPidFile none\n",
+		port, file("host"), file("mine.pub"))
+	if err := os.WriteFile(file("config"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := exec.Command(program, "-D", "-e", "-f", file("config"))
+	d.Stderr = t.Output()
+	if err := d.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Process.Kill(); _ = d.Wait() })
+	options := fmt.Sprintf("-q -F none -p %s -i %s -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null", port, file("mine"))
+	eventually(t, 20*time.Second, "ssh", func() bool {
+		return exec.Command("sh", "-c", "ssh -o BatchMode=yes "+options+" 127.0.0.1 true").Run() == nil
+	})
+	return options
+}
+
+// By ssh pilots come, run all jobs, and leave.
+func TestClustersProvisionSSH(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	p := provisionIn(t, environment(), "ssh", "max: 2, slots: 2, idle: 5s, walltime: 30m", "--set", "host=127.0.0.1", "--set", "options="+sshd(t))
+	p.submit("until [ -e "+gate+" ]; do sleep 0.1; done", 4)
+	p.run(4)
+	names := strings.Fields(p.sh("ps -ww -eo args= | sed -n 's/^.*pilot.* --name \\(divvy-BATCH-[^ ]*\\)$/\\1/p' | sort"))
+	if n := len(slices.Compact(slices.Clone(names))); n != 2 || len(names) != 2 {
+		t.Errorf("%v run, want two pilots of two names", names)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.done(time.Minute)
+	if n := p.outcomes(); n["finished"] != 4 || len(n) != 1 {
+		t.Errorf("attempts: %v, want 4 finished", n)
 	}
 }
