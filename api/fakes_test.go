@@ -328,7 +328,7 @@ func (f *fakeSite) File(ctx context.Context, _ int64) (site.File, error) {
 
 func (f *fakeSite) Diff(context.Context, int64, int64) (site.Changes, error) {
 	return site.Changes{Shares: []shares.Change{}, Queues: []site.QueueChange{}, Rules: []site.RuleChange{},
-		Resources: []site.EntryChange{}, ClaimTemplates: []site.EntryChange{}, Limits: []site.RuleChange{},
+		Resources: []site.EntryChange{}, ClaimTemplates: []site.EntryChange{}, Webhooks: []site.EntryChange{}, Limits: []site.RuleChange{},
 		RetryRules: []site.EntryChange{}, Attempts: []site.EntryChange{}}, f.err
 }
 

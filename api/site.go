@@ -106,6 +106,7 @@ func applied(a site.Applied, err error) (site.Applied, error) {
 	a.Changes.Shares, a.Changes.Queues, a.Changes.Rules = edge.List(a.Changes.Shares), edge.List(a.Changes.Queues), edge.List(a.Changes.Rules)
 	a.Changes.Resources, a.Changes.ClaimTemplates = edge.List(a.Changes.Resources), edge.List(a.Changes.ClaimTemplates)
 	a.Changes.RetryRules, a.Changes.Attempts = edge.List(a.Changes.RetryRules), edge.List(a.Changes.Attempts)
+	a.Changes.Webhooks = edge.List(a.Changes.Webhooks)
 	a.Changes.Limits = edge.List(a.Changes.Limits)
 	a.Moved, a.Refused, a.Targets, a.Notes = edge.List(a.Moved), edge.List(a.Refused), edge.List(a.Targets), edge.List(a.Notes)
 	return a, err

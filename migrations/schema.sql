@@ -293,6 +293,19 @@ END $$;
 
 COMMENT ON FUNCTION public.divvy_take_ids(n bigint) IS 'Takes n ids that follow each other, and returns the first.';
 
+CREATE FUNCTION public.divvy_task_ended() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM webhooks) THEN
+        INSERT INTO webhook_tasks (task, state) VALUES (NEW.id, NEW.state);
+    END IF;
+    RETURN NULL;
+END $$;
+
+COMMENT ON FUNCTION public.divvy_task_ended() IS 'Notes that a task has ended, in the transaction that ends it, where somebody is to be told.';
+
 CREATE FUNCTION public.divvy_timeline() RETURNS text
     LANGUAGE sql
     AS $$ SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END $$;
@@ -2200,6 +2213,71 @@ WITH (fillfactor='10');
 COMMENT ON TABLE public.waited IS 'Up to when waits are made of history: one row.';
 
 COMMENT ON COLUMN public.waited.at IS 'Attempts that ended before are counted.';
+
+CREATE TABLE public.webhook_messages (
+    id bigint NOT NULL,
+    webhook text NOT NULL,
+    event text NOT NULL,
+    subject text NOT NULL,
+    body text NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    over boolean DEFAULT false NOT NULL,
+    CONSTRAINT webhook_messages_tries_check CHECK ((tries >= 0))
+);
+
+COMMENT ON TABLE public.webhook_messages IS 'What a receiver is to be told: a row goes when it was, or was given up.';
+
+COMMENT ON COLUMN public.webhook_messages.id IS 'The same in each attempt: the header webhook-id.';
+
+COMMENT ON COLUMN public.webhook_messages.webhook IS 'The receiver.';
+
+COMMENT ON COLUMN public.webhook_messages.event IS 'Such as task.failed.';
+
+COMMENT ON COLUMN public.webhook_messages.subject IS 'What it is about: the id of a task, the path of a share with its pool, the name of a queue.';
+
+COMMENT ON COLUMN public.webhook_messages.body IS 'As it is sent.';
+
+COMMENT ON COLUMN public.webhook_messages.made_at IS 'When it happened.';
+
+COMMENT ON COLUMN public.webhook_messages.tries IS 'Attempts that have begun.';
+
+COMMENT ON COLUMN public.webhook_messages.due_at IS 'The next attempt begins then; an attempt sets it first, so that a daemon that dies loses nothing.';
+
+COMMENT ON COLUMN public.webhook_messages.over IS 'Told or given up, and kept while the share starves, or the queue is broken, so that it is told once.';
+
+ALTER TABLE public.webhook_messages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.webhook_messages_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.webhook_tasks (
+    task bigint NOT NULL,
+    state text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE public.webhook_tasks IS 'Tasks that have ended, until messages are made of them.';
+
+COMMENT ON COLUMN public.webhook_tasks.task IS 'The task.';
+
+COMMENT ON COLUMN public.webhook_tasks.state IS 'How it ended.';
+
+COMMENT ON COLUMN public.webhook_tasks.at IS 'When that was noted.';
+
+CREATE TABLE public.webhooks (
+    name text NOT NULL,
+    CONSTRAINT webhooks_name_check CHECK ((name <> ''::text))
+);
+
+COMMENT ON TABLE public.webhooks IS 'Receivers of the site in force. What happens while there is none is not noted.';
+
+COMMENT ON COLUMN public.webhooks.name IS 'Its name in the site file.';
 
 CREATE VIEW report.about AS
  SELECT 5 AS version,
@@ -4491,6 +4569,12 @@ ALTER TABLE ONLY public.wait_hours
 ALTER TABLE ONLY public.waited
     ADD CONSTRAINT waited_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY public.webhook_messages
+    ADD CONSTRAINT webhook_messages_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.webhooks
+    ADD CONSTRAINT webhooks_pkey PRIMARY KEY (name);
+
 COMMENT ON INDEX public.attempt_texts_pkey IS 'The texts of an attempt.';
 
 COMMENT ON INDEX public.batches_pkey IS 'Append, reads from a seq on. An entry a batch, not a job.';
@@ -4741,6 +4825,16 @@ COMMENT ON INDEX public.user_wait_hours_pkey IS 'Target of upserts, stretches of
 
 COMMENT ON INDEX public.wait_hours_pkey IS 'Target of upserts, stretches of time.';
 
+CREATE INDEX webhook_messages_due ON public.webhook_messages USING btree (webhook, due_at) WHERE (NOT over);
+
+COMMENT ON INDEX public.webhook_messages_due IS 'What is to be told next.';
+
+CREATE UNIQUE INDEX webhook_messages_lasting ON public.webhook_messages USING btree (webhook, event, subject) WHERE (event !~~ 'task.%'::text);
+
+COMMENT ON INDEX public.webhook_messages_lasting IS 'What lasts is one message.';
+
+CREATE TRIGGER task_ended AFTER UPDATE OF ended_at ON public.tasks FOR EACH ROW WHEN (((old.ended_at IS NULL) AND (new.ended_at IS NOT NULL))) EXECUTE FUNCTION public.divvy_task_ended();
+
 ALTER TABLE ONLY public.generations
     ADD CONSTRAINT generations_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
 
@@ -4770,6 +4864,9 @@ ALTER TABLE ONLY public.tasks
 
 ALTER TABLE ONLY public.tasks
     ADD CONSTRAINT tasks_share_id_fkey FOREIGN KEY (share_id) REFERENCES public.shares(id);
+
+ALTER TABLE ONLY public.webhook_messages
+    ADD CONSTRAINT webhook_messages_webhook_fkey FOREIGN KEY (webhook) REFERENCES public.webhooks(name) ON DELETE CASCADE;
 
 GRANT USAGE ON SCHEMA report TO divvy_reader;
 

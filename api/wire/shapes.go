@@ -1033,6 +1033,7 @@ type SiteChanges struct {
 	RetryRules     []EntryChange  `json:"retry_rules"`
 	Attempts       []EntryChange  `json:"attempts"` // Of attempts and exit_codes.
 	Limits         []RuleChange   `json:"limits"`
+	Webhooks       []EntryChange  `json:"webhooks"`
 	OnNoMatch      *NoMatchChange `json:"on_no_match,omitempty"`
 }
 

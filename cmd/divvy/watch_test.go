@@ -49,6 +49,17 @@ func TestWatchTask(t *testing.T) {
 	}
 }
 
+// A command runs once for each state, knows it, and changes nothing.
+func TestWatchRuns(t *testing.T) {
+	at := time.Now()
+	running, over := wire.Task{ID: 7, State: "running"}, wire.Task{ID: 7, State: "failed", EndedAt: &at}
+	o := divvy(t, "watch", "task", "7", "--every", "100ms", "--exec", `echo "$DIVVY_EVENT $DIVVY_STATE $DIVVY_TASK $(grep -c '"id":7')"; exit 9`, "--server", tellTask(t, running, running, over))
+	want := "task.running running 7 1\ndivvy: --exec for task.running: exit status 9\ntask.failed failed 7 1\ndivvy: --exec for task.failed: exit status 9\n"
+	if o.code != 4 || o.err != want {
+		t.Errorf("%+v, want %q", o, want)
+	}
+}
+
 func TestWatchTaskGivesUp(t *testing.T) {
 	running := wire.Task{ID: 7, State: "running"}
 	o := divvy(t, "watch", "task", "7", "--every", "100ms", "--timeout", "300ms", "--server", tellTask(t, running))

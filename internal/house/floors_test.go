@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"internal/transfer":   1,
 	"internal/access":     1,
 	"internal/login":      1,
+	"internal/hooks":      3,
 	"internal/keys":       0,
 	"internal/relay":      0,
 	"internal/live":       0,
@@ -69,7 +70,7 @@ var only = map[string][]string{
 	"github.com/testcontainers":         {"internal/pgtest"},
 	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
-	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/transfer", "internal/doctor", "internal/access", "cmd"},
+	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/transfer", "internal/doctor", "internal/access", "internal/hooks", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests
 	"github.com/chromedp":               {"internal/browser"},
 	"github.com/minio/minio-go":         {"internal/pilot/archive"},

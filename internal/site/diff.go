@@ -25,6 +25,7 @@ type Changes struct {
 	RetryRules     []EntryChange   `json:"retry_rules"`
 	Attempts       []EntryChange   `json:"attempts" doc:"Of attempts and exit_codes."`
 	Limits         []RuleChange    `json:"limits"`
+	Webhooks       []EntryChange   `json:"webhooks"`
 	OnNoMatch      *NoMatchChange  `json:"on_no_match,omitempty"`
 }
 
@@ -37,7 +38,7 @@ type NoMatchChange struct {
 // None reports whether the two sites mean the same.
 func (c Changes) None() bool {
 	return len(c.Shares) == 0 && len(c.Queues) == 0 && len(c.Resources) == 0 && len(c.ClaimTemplates) == 0 &&
-		len(c.Rules) == 0 && len(c.RetryRules) == 0 && len(c.Attempts) == 0 && len(c.Limits) == 0 && c.OnNoMatch == nil
+		len(c.Rules) == 0 && len(c.RetryRules) == 0 && len(c.Attempts) == 0 && len(c.Limits) == 0 && len(c.Webhooks) == 0 && c.OnNoMatch == nil
 }
 
 // ChangeLine is one difference as text.
@@ -79,6 +80,7 @@ func (c Changes) Lines() (lines []ChangeLine) {
 	rules("limit", c.Limits)
 	entries("retry rule", c.RetryRules)
 	entries("site", c.Attempts)
+	entries("webhook", c.Webhooks)
 	if n := c.OnNoMatch; n != nil {
 		add("changed", fmt.Sprintf("on_no_match: %s → %s", n.Before, n.After))
 	}
@@ -125,7 +127,8 @@ func diff(a, b *Site) Changes {
 		Resources:      diffEntries(resourceEntries(a.Resources), resourceEntries(b.Resources)),
 		ClaimTemplates: diffEntries(templateEntries(a.ClaimTemplates), templateEntries(b.ClaimTemplates)),
 		RetryRules:     diffEntries(ruleEntries(a.Attempts), ruleEntries(b.Attempts)),
-		Attempts:       diffEntries(attemptEntries(a.Attempts), attemptEntries(b.Attempts))}
+		Attempts:       diffEntries(attemptEntries(a.Attempts), attemptEntries(b.Attempts)),
+		Webhooks:       diffEntries(webhookEntries(a.Webhooks), webhookEntries(b.Webhooks))}
 	if c.Shares == nil {
 		c.Shares = []shares.Change{}
 	}

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
 )
 
@@ -140,6 +142,21 @@ func templateEntries(all []shares.ClaimTemplate) []entry {
 		e.add("max_sharers", sharers)
 		e.add("linger", t.Linger.String())
 		e.add("gang", strconv.FormatBool(t.Gang))
+	}
+	return out
+}
+
+func webhookEntries(all []file.Webhook) []entry {
+	out := make([]entry, len(all))
+	for i, w := range all {
+		e := &out[i]
+		e.name = w.Name
+		e.add("url", w.URL)
+		e.add("secret_file", w.SecretFile)
+		e.add("secret_env", w.SecretEnv)
+		e.add("events", strings.Join(w.Events, ", "))
+		e.add("users", strings.Join(w.Users, ", "))
+		e.add("shares", strings.Join(w.Shares, ", "))
 	}
 	return out
 }

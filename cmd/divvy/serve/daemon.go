@@ -15,6 +15,7 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/view"
+	"github.com/divvyhq/divvy/internal/hooks"
 	"github.com/divvyhq/divvy/internal/live"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/loops"
@@ -38,6 +39,7 @@ type Daemon struct {
 	generator  *generator.Generator
 	tasks      *view.Reader
 	sandboxes  *sandbox.Store
+	hooks      *hooks.Hooks
 	news       *loops.News
 	company    company
 	pages      *web.Hub

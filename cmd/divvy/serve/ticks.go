@@ -60,6 +60,7 @@ func (d *Daemon) loops() []loops.Loop {
 		{Name: "token-use", Every: time.Minute, Step: d.callers.book.MarkUsed},
 		{Name: "purge-audit", Every: time.Minute, Drain: true, Step: func(ctx context.Context) (int, error) { return d.callers.tokens.PurgeAudit(ctx, d.cfg.Keep.Audit) }},
 		{Name: "purge-sandboxes", Every: time.Minute, Drain: true, Step: d.sandboxes.Purge},
+		{Name: "webhooks", Every: time.Second, Step: d.hooks.Step},
 		{Name: "later", Every: time.Second, Step: d.store.ApplyDue},
 		{Name: "settle", Every: 300 * time.Millisecond, Ease: settle, News: d.news, Step: d.generator.Settle},
 	}...)

@@ -28,6 +28,7 @@ import (
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/build"
 	"github.com/divvyhq/divvy/internal/harvester"
+	"github.com/divvyhq/divvy/internal/hooks"
 	"github.com/divvyhq/divvy/internal/logs"
 	"github.com/divvyhq/divvy/internal/relay"
 	"github.com/divvyhq/divvy/internal/report"
@@ -139,6 +140,9 @@ func (d *Daemon) openGenerator(context.Context) error {
 	d.tasks = view.New(d.pool, d.store.Load)
 	d.generator = generator.New(generator.Config{Pool: d.pool, Site: d.store.Load, Stock: d.dispatcher.Stock,
 		Order: d.dispatcher.Order, Written: d.dispatcher.Written, Changed: d.news.Done, Log: d.part("generator"), Metrics: d.watch.registry})
+	d.hooks = hooks.New(hooks.Config{DB: d.pool, Load: d.store.Load, Leads: d.dispatcher.Leads, Standing: d.dispatcher.Standing, Queues: d.dispatcher.Queues,
+		Registry: d.watch.registry, Log: d.part("webhooks")})
+	d.life.onStop("webhooks", 10*time.Second, func(stop context.Context) error { return wait(stop, "a receiver holds a daemon up", d.hooks.Stop) })
 	return nil
 }
 

@@ -1,10 +1,14 @@
 package work
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -28,18 +32,23 @@ const ExitTimeout = 6
 func Watch(c *cli.CLI) *cobra.Command {
 	group := &cobra.Command{Use: "watch", Short: "Follow a task until it is over", Example: "  divvy watch task 7"}
 	var every, timeout time.Duration
+	var run string
 	cmd := &cobra.Command{
 		Use:   "task TASK",
 		Short: "Follow a task until it is over; the exit code says how",
 		Long: `Follow a task until it is over. On a terminal there is one line that changes, else a line whenever something has changed.
 
 Exit codes: 0 done: all pieces finished; 3 finished: some failed; 4 failed; 5 aborted; 6 --timeout was over before the task; 1 and 2
-as of every command. A daemon that is away is asked again until it is back.`,
-		Example: "  divvy watch task 7\n  divvy watch task 7 --timeout 2h && echo all done",
+as of every command. A daemon that is away is asked again until it is back.
+
+--exec runs a command of the shell whenever the state is another, the first included: with DIVVY_EVENT (task.running, task.failed …), DIVVY_TASK
+and DIVVY_STATE in its environment, and the task as JSON on its standard input. It is waited for; how it ends changes nothing.`,
+		Example: "  divvy watch task 7\n  divvy watch task 7 --timeout 2h && echo all done\n  divvy watch task 7 --exec 'notify-send \"$DIVVY_EVENT\"'",
 		Args:    cli.Takes("TASK, the id of a task"),
 	}
 	cmd.Flags().DurationVar(&every, "every", time.Second, "how often to look, 100ms or more")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after so long, with exit code 6; 0 = never")
+	cmd.Flags().StringVar(&run, "exec", "", "command to run whenever the state is another, such as 'notify-send \"$DIVVY_EVENT\"'")
 	cmd.RunE = c.WithClient(func(ctx context.Context, cl *client.Client, args []string) error {
 		id, err := cli.ParseID("task", args[0])
 		switch {
@@ -55,7 +64,7 @@ as of every command. A daemon that is away is asked again until it is back.`,
 			ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 			defer cancel()
 		}
-		return watchTask(ctx, c, cl, id, every)
+		return watchTask(ctx, c, cl, id, every, run)
 	})
 	group.AddCommand(cmd)
 	return group
@@ -63,10 +72,10 @@ as of every command. A daemon that is away is asked again until it is back.`,
 
 var errTimeout = errors.New("--timeout is over")
 
-func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, every time.Duration) error {
+func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, every time.Duration, run string) error {
 	width, live := show.Terminal(c.Out)
 	live = live && !c.Structured()
-	last, away := "", false
+	last, away, state := "", false, ""
 	for {
 		t, err := cl.Tasks().Get(ctx, id)
 		switch {
@@ -86,6 +95,10 @@ func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, eve
 				last = line
 			}
 			last = show.Pick(last == "", "seen", last)
+			if run != "" && t.State != state {
+				watchRun(ctx, c, t, run)
+			}
+			state = t.State
 			if t.EndedAt != nil {
 				return watchEnd(c, t, live)
 			}
@@ -93,6 +106,20 @@ func watchTask(ctx context.Context, c *cli.CLI, cl *client.Client, id int64, eve
 		if !loops.Pause(ctx, every) {
 			return watchCut(ctx, c, id, live)
 		}
+	}
+}
+
+// watchRun runs a command for the state of a task. What it says goes to standard error.
+func watchRun(ctx context.Context, c *cli.CLI, t wire.Task, command string) {
+	body, err := json.Marshal(t)
+	if err == nil {
+		cmd := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // G204: the user says which
+		cmd.Env = append(os.Environ(), "DIVVY_EVENT=task."+t.State, "DIVVY_STATE="+t.State, fmt.Sprintf("DIVVY_TASK=%d", t.ID))
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(body), c.Err, c.Err
+		err = cmd.Run()
+	}
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(c.Err, "divvy: --exec for task.%s: %v\n", t.State, err)
 	}
 }
 

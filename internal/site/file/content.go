@@ -21,6 +21,7 @@ type Content struct {
 	ClaimTemplates []shares.ClaimTemplate
 	Attempts       *retry.Policy // retry_rules, exit_codes and attempts
 	Limits         []Limit       // in file order
+	Webhooks       []Webhook     // in file order
 
 	Was      map[string]string   // path → the path that the share had before, as the file says
 	QueueWas map[string]string   // the same of the names of queues

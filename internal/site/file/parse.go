@@ -19,6 +19,7 @@ type document struct {
 	RetryRules     []retry.Rule    `yaml:"retry_rules" is:"most=500" once:"retry rule"`
 	ExitCodes      retry.Codes     `yaml:"exit_codes"`
 	Attempts       retry.Policy    `yaml:"attempts"`
+	Webhooks       []Webhook       `yaml:"webhooks" is:"most=20" once:"webhook"`
 }
 
 // Parse reads and checks a site file. The error is strict.Problems: everything that is wrong, in file order.
@@ -59,6 +60,7 @@ func (s *Content) take(v strict.Value, said *document) {
 	s.addResources(said.Resources, t)
 	s.addTemplates(said.ClaimTemplates, at("resources"))
 	s.addRules(said.Tags, said.OnNoMatch, at("on_no_match"), t)
+	s.addWebhooks(said.Webhooks, at("webhooks"))
 	s.Attempts = &said.Attempts
 	s.Attempts.Rules, s.Attempts.Codes = said.RetryRules, said.ExitCodes
 	for i := range said.RetryRules {
