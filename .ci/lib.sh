@@ -249,15 +249,16 @@ python() {
 # issuer : people log in at an issuer that others wrote, a module of its own.
 issuer() { tests "issuer" -tags issuer -run TestIssuer ./internal/e2e; }
 
-# engines : workflow engines of Debian, which take divvy for Slurm. They wait for minutes between looks, and are nightly's.
+# engines : workflow engines of Debian, which take divvy for Slurm, and arrays beside a real one. They wait for minutes between looks, and are nightly's.
 engines() {
   local name="Snakemake and Toil by Slurm's words"
   if [[ ! -x $clusters/snakemake.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
-  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 20m -run TestClustersSlurmWords ./internal/e2e
+  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 40m -run TestClustersSlurmWords ./internal/e2e
   fi
 }
 
 # provisioned [TESTS] : pilots that divvy starts in a real Slurm; nightly also in Grid Engine, by ssh where there is an sshd, and that are deleted.
+# shellcheck disable=SC2120 # nightly says which
 provisioned() {
   local name="Pilots of batch systems" but=()
   [[ -z ${1:-} || -x /usr/sbin/sshd ]] || { check "Pilots by ssh" skip "no openssh-server is here: it is NOT tested"; but=(-skip TestClustersProvisionSSH); }

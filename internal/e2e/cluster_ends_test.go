@@ -103,26 +103,31 @@ func (p *provisioned) run(jobs int) {
 	})
 }
 
-// Slurm ends all processes of a batch job: the jobs of its pilot go back, and run elsewhere, though they may be tried only once.
+// Slurm ends all processes of a batch job, when it is deleted or at its limit: the jobs of its pilot go back, and run elsewhere, though they
+// may be tried only once.
 func TestClustersProvisionEnds(t *testing.T) {
-	gate := filepath.Join(t.TempDir(), "gate")
-	p := provisionIn(t, slurm(t), "slurm", "max: 1, slots: 4, idle: 5s, walltime: 30m")
-	p.submit("until [ -e "+gate+" ]; do sleep 0.1; done", 4)
-	p.run(4)
-	left := strings.TrimSpace(p.sh("squeue --noheader --format=%L"))
-	if !strings.HasPrefix(left, "29:") {
-		t.Errorf("the batch job has %s left, want half an hour", left)
-	}
-	p.sh("scancel --me")
-	eventually(t, time.Minute, "the jobs run again", func() bool {
-		return strings.Count(p.sh("sacct -X -n -P -o state"), "RUNNING") == 1 && strings.Contains(p.divvy("task show 1 -o json"), `"leased": 4`)
-	})
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p.done(time.Minute)
-	if n := p.outcomes(); n["revoked"] != 4 || n["finished"] != 4 || len(n) != 2 {
-		t.Errorf("attempts: %v, want 4 revoked and 4 finished", n)
+	env := slurm(t)
+	for name, c := range map[string]struct{ walltime, left, end string }{"deleted": {"30m", "29:", "scancel --me"}, "at its limit": {"2m", "1:", "true"}} {
+		t.Run(name, func(t *testing.T) {
+			gate := filepath.Join(t.TempDir(), "gate")
+			p := provisionIn(t, env, "slurm", "max: 1, slots: 4, idle: 5s, walltime: "+c.walltime)
+			p.submit("until [ -e "+gate+" ]; do sleep 0.1; done", 4)
+			p.run(4)
+			if left := p.sh("squeue --noheader --format=%L"); !strings.HasPrefix(strings.TrimSpace(left), c.left) {
+				t.Errorf("the batch job has %s left, want %s", left, c.walltime)
+			}
+			p.sh(c.end)
+			eventually(t, 5*time.Minute, "the jobs run again", func() bool {
+				return strings.Count(p.divvy("job list --task 1 -o json"), `"attempt": 2`) == 4 && strings.Contains(p.divvy("task show 1 -o json"), `"leased": 4`)
+			})
+			if err := os.WriteFile(gate, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.done(time.Minute)
+			if n := p.outcomes(); n["revoked"] != 4 || n["finished"] != 4 || len(n) != 2 {
+				t.Errorf("attempts: %v, want 4 revoked and 4 finished", n)
+			}
+		})
 	}
 }
 

@@ -67,9 +67,13 @@ func TestClustersSlurmWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			command := ""
 			for line := range strings.Lines(string(calls)) {
-				if strings.HasPrefix(line, "err: ") {
-					t.Errorf("a command complains: %s", line)
+				if at, call, _ := strings.Cut(line, " "); call != "" && strings.Trim(at, "0123456789.") == "" {
+					command, _, _ = strings.Cut(call, " ")
+				}
+				if strings.HasPrefix(line, "err: ") && command != "srun" { // it passes on what its own command says
+					t.Errorf("%s complains: %s", command, line)
 				}
 			}
 		})
