@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/divvyhq/divvy/api/wire"
@@ -166,6 +167,27 @@ func TestContainersAreStopped(t *testing.T) {
 	if left := containers(t, dir); len(left) > 0 || !gone(stubborn) {
 		t.Errorf("containers are left: %q", left)
 	}
+}
+
+// What the client of podman says when somebody else sends it a signal is not how the job ended.
+func TestContainersOutliveTheirClient(t *testing.T) {
+	dir := fakePodman(t)
+	s := newFake()
+	p := start(t, s, Config{Payload: payload.Config{KeepWork: true}})
+	token := s.add(inImage("i", shell("echo $$ > up; exec sleep 1000")))[0]
+	inside := pid(t, p.cfg.Payload.WorkDir, "1-1", "work", "up")
+	clients, err := filepath.Glob(filepath.Join(dir, "client-*"))
+	if err != nil || len(clients) != 1 {
+		t.Fatalf("%q %v", clients, err)
+	}
+	if err := syscall.Kill(pid(t, clients[0]), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	r := result(t, s, token)
+	if r.Outcome != failed || *r.ExitCode != 137 || r.Message != "the client of podman ended before the container" {
+		t.Errorf("%+v", r)
+	}
+	until(t, "the end of the container", func() bool { return gone(inside) && len(containers(t, dir)) == 0 })
 }
 
 // A container ends with its pilot, also one that is killed: the guard ends it.

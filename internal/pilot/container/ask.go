@@ -2,6 +2,7 @@ package container
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -71,6 +72,27 @@ func (r Runtime) End(name string) []string {
 		return []string{r.Program(), "rm", "--force", name}
 	}
 	return nil
+}
+
+// Lies says whether the client does not say how its container ended: that of podman without root's rights ends at once, with exit code 0, when
+// it is sent a signal. Then Signal and Ended do.
+func (r Runtime) Lies(m Means) bool { return r.kind == podman && m.Rootless }
+
+// Signal is the call that asks the command in a container to end. It fails until there is one.
+func (r Runtime) Signal(name string) []string {
+	return []string{r.Program(), "kill", "--signal=TERM", name}
+}
+
+// Ended is the call whose output EndedOf reads.
+func (r Runtime) Ended(name string) []string {
+	return []string{r.Program(), "container", "inspect", "--format", "{{.State.Status}} {{.State.ExitCode}}", name}
+}
+
+// EndedOf is the exit code of a container; false: it has not ended, or never begun.
+func (r Runtime) EndedOf(output string) (code int, ok bool) {
+	state, text, _ := strings.Cut(strings.TrimSpace(output), " ")
+	code, err := strconv.Atoi(text)
+	return code, err == nil && (state == "exited" || state == "stopped")
 }
 
 // Refusal is why the runtime, and not the command, ended with an exit code; "" when it was the command. errs is the end of what was

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func TestRun(t *testing.T) {
 		want  string
 		env   map[string]string
 	}{
-		"podman, rootless, without limits": {"podman", Means{Rootless: true, CPUs: 4}, "podman" + common + " --userns=keep-id --user 1000:100" + mounts + variables + command, passed},
+		"podman, rootless, without limits": {"podman", Means{Rootless: true, CPUs: 4}, "podman" + strings.Replace(common, " --rm", "", 1) + " --userns=keep-id --user 1000:100" + mounts + variables + command, passed},
 		"podman of root": {"/usr/bin/podman --volume=/cvmfs:/cvmfs:ro", Means{Limits: true, Init: true, CPUs: 4},
 			"/usr/bin/podman" + common + " --user 1000:100 --init --memory 550000000b --cpus 2" + mounts + variables + "|--volume=/cvmfs:/cvmfs:ro" + command, passed},
 		"docker": {"docker", Means{Limits: true, Init: true, CPUs: 2}, "docker" + common + " --user 1000:100 --group-add 7 --group-add 8 --init --memory 550000000b" +
@@ -186,6 +187,23 @@ func TestOtherCalls(t *testing.T) {
 	}
 	if got := parsed(t, "podman").Pull("docker://a"); !slices.Equal(got, []string{"podman", "pull", "--quiet", "a"}) {
 		t.Error(got)
+	}
+}
+
+// Podman without root's rights is asked how a container ended.
+func TestEnded(t *testing.T) {
+	r := parsed(t, "podman")
+	if !r.Lies(Means{Rootless: true}) || r.Lies(Means{}) || parsed(t, "docker").Lies(Means{Rootless: true}) {
+		t.Error("podman without root's rights alone says 0 when it is sent a signal")
+	}
+	if got := strings.Join(r.Signal("n"), " ") + ", " + strings.Join(r.Ended("n"), " "); got !=
+		"podman kill --signal=TERM n, podman container inspect --format {{.State.Status}} {{.State.ExitCode}} n" {
+		t.Error(got)
+	}
+	for output, want := range map[string]string{"exited 143\n": "143 true", "stopped 0\n": "0 true", "running 0\n": "0 false", "created 0\n": "0 false", "": "0 false", "exited x": "0 false"} {
+		if code, ok := r.EndedOf(output); fmt.Sprint(code, ok) != want {
+			t.Errorf("%q: %d %t", output, code, ok)
+		}
 	}
 }
 

@@ -12,8 +12,9 @@
 //     container: folders are bound where they are.
 //  2. Nothing of a job is read as an option, a pattern or a separator: paths are quoted, and names that begin with - are refused.
 //  3. Values of variables are not in the arguments, which other users see, but for names that the client of the runtime needs itself.
-//  4. podman and docker get a name for the container that no other job has. It is no secret: the token of the lease is not in it.
-//  5. What a runtime may not do on a machine (Means) is left out, not tried.
+//  4. A job is not taken for finished because a client says so that was sent a signal: see Lies.
+//  5. podman and docker get a name for the container that no other job has. It is no secret: the token of the lease is not in it.
+//  6. What a runtime may not do on a machine (Means) is left out, not tried.
 //
 // The package is pure: values in, values out.
 package container

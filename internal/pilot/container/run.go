@@ -71,6 +71,9 @@ func (j *Job) check() error {
 func (r Runtime) engine(j Job, m Means, client map[string]string) (args []string, env map[string]string, err error) {
 	args = []string{r.Program(), "run", "--rm", "--name", j.Name, "--pull=never", "--network=host", "--log-driver=none",
 		"--security-opt=label=disable", "--entrypoint=", "--workdir", j.Dir}
+	if r.Lies(m) {
+		args = slices.Delete(args, 2, 3) // how it ended is asked before End removes it
+	}
 	user := fmt.Sprintf("%d:%d", j.UID, j.GID)
 	switch {
 	case r.kind == podman && m.Rootless:

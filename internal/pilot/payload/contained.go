@@ -39,6 +39,8 @@ type contained struct {
 	client  map[string]string // environment of the runtime's client
 	as      *syscall.Credential
 	end     []string // kills and removes the container; nil: it is of the process group
+	name    string
+	lies    bool // see container.Runtime.Lies
 }
 
 // asked is what runtimes said of themselves, by what the site file says under containers.
@@ -71,12 +73,13 @@ func (h *Host) contain(j *Job) (path string, args, env []string, err error) {
 		return "", nil, nil, refused("%s is not on this machine: install it, or name another runtime in containers of queue %s", name, h.owner.Queue)
 	}
 	box := h.box(j)
-	c.end = c.runtime.End(box.Name)
+	c.end, c.name = c.runtime.End(box.Name), box.Name
 	j.container = c
 	means, err := h.means(j)
 	if err != nil {
 		return "", nil, nil, refused("%s cannot be used: %v", name, err)
 	}
+	c.lies = c.runtime.Lies(means)
 	if err := h.fetch(j); err != nil {
 		return "", nil, nil, refused("%s cannot fetch it: %v; '%s' has to succeed on this machine", name, err, strings.Join(c.runtime.Pull(l.Image), " "))
 	}
@@ -267,6 +270,35 @@ func (h *Host) beside(j *Job, args []string, within time.Duration, stop <-chan s
 	return string(text), nil
 }
 
+// askToEnd sends SIGTERM to what is in the container of a job, as soon as there is one.
+func (h *Host) askToEnd(j *Job, proc *process) {
+	h.waits.Go(func() {
+		for {
+			if _, err := h.beside(j, j.container.runtime.Signal(j.container.name), endWithin, proc.exited); err == nil {
+				return
+			}
+			select {
+			case <-proc.exited:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+}
+
+// ended is how a job ended, by its first process; where that may not know that the job failed, by the runtime.
+func (h *Host) ended(j *Job, s *os.ProcessState) (code int, how string) {
+	code, how = ending(s)
+	if code != 0 || j.container == nil || !j.container.lies {
+		return code, how
+	}
+	out, _ := h.beside(j, j.container.runtime.Ended(j.container.name), endWithin, nil) // without a container there is no output
+	if code, over := j.container.runtime.EndedOf(out); over {
+		return code, fmt.Sprintf("exit code %d", code)
+	}
+	return 128 + int(syscall.SIGKILL), fmt.Sprintf("the client of %s ended before the container", j.container.runtime.Program())
+}
+
 // endContainer kills and removes the container of a job, if it has one that is not of its process group.
 func (h *Host) endContainer(j *Job) {
 	if j.container == nil || j.container.end == nil {
@@ -279,11 +311,11 @@ func (h *Host) endContainer(j *Job) {
 }
 
 // perhapsMemory is what the exit code of a container that was not told to end may mean.
-func (j *Job) perhapsMemory(code int) string {
-	if !j.outside() || code != 128+int(syscall.SIGKILL) || j.lease.MemoryMB == 0 {
+func (j *Job) perhapsMemory(how string) string {
+	if !j.outside() || how != "exit code 137" || j.lease.MemoryMB == 0 {
 		return ""
 	}
-	return fmt.Sprintf("exit code %d: SIGKILL, as at a memory limit: %d MB allowed", code, j.lease.MemoryMB)
+	return fmt.Sprintf("%s: SIGKILL, as at a memory limit: %d MB allowed", how, j.lease.MemoryMB)
 }
 
 // refusedBy is why the runtime did not run the command; "" if it did.

@@ -57,6 +57,7 @@ func (h *Host) Run(j *Job) (res wire.Result, size int) {
 	h.meter.add(proc.pid, j)
 	stopped := j.supervise(proc)
 	h.kin.over(proc.pid)
+	code, how := h.ended(j, proc.cmd.ProcessState)
 	h.endContainer(j)
 	h.meter.remove(proc.pid, j)
 	if !j.outside() {
@@ -65,7 +66,8 @@ func (h *Host) Run(j *Job) (res wire.Result, size int) {
 	if h.cgroups.remove(j.cgroup) && stopped == nil {
 		stopped = &Stop{Outcome: "failed", Why: fmt.Sprintf("memory limit: the kernel ended it, %d MB allowed", j.lease.MemoryMB)}
 	}
-	n := j.conclude(&res, proc.cmd.ProcessState, stopped)
+	res.ExitCode = &code
+	n := j.conclude(&res, how, stopped)
 	return res, len(res.LogTail) + n
 }
 
@@ -101,6 +103,9 @@ func (h *Host) launch(j *Job) (*process, error) {
 	}
 	if j.outside() {
 		proc.kill = func() { h.endContainer(j) }
+		if j.container.lies {
+			proc.ask = func() { h.askToEnd(j, proc) }
+		}
 	}
 	return proc, nil
 }
@@ -180,9 +185,8 @@ func (j *Job) account(s *os.ProcessState) {
 }
 
 // conclude says how the process ended, and why if it was told to. It returns how many bytes its outputs are.
-func (j *Job) conclude(res *wire.Result, s *os.ProcessState, stopped *Stop) (nOutputs int) {
-	code, how := ending(s)
-	res.ExitCode = &code
+func (j *Job) conclude(res *wire.Result, how string, stopped *Stop) (nOutputs int) {
+	code := *res.ExitCode
 	res.Usage = j.Used()
 	res.LogTail = logTail(j.streams)
 	if signal := syscall.Signal(code - 128); stopped == nil && (signal == syscall.SIGTERM || signal == syscall.SIGUSR2 || signal == syscall.SIGKILL) {
@@ -194,7 +198,7 @@ func (j *Job) conclude(res *wire.Result, s *os.ProcessState, stopped *Stop) (nOu
 	case stopped != nil:
 		res.Outcome, res.Message = stopped.Outcome, stopped.Why+"; "+how
 	case code != 0:
-		res.Outcome, res.Message = "failed", cmp.Or(j.refusedBy(code), j.perhapsMemory(code), how)
+		res.Outcome, res.Message = "failed", cmp.Or(j.refusedBy(code), j.perhapsMemory(how), how)
 	default:
 		res.Outcome = "finished"
 	}

@@ -18,6 +18,7 @@ type process struct {
 	cmd    *exec.Cmd
 	pid    int
 	exited chan struct{} // closed when cmd.ProcessState is there
+	ask    func()        // of such a container, to end; nil: the client of the runtime hands signals on
 	kill   func()        // of a container that is not below it: SIGKILL would reach the client of the runtime alone
 
 	mu     sync.Mutex
@@ -38,6 +39,10 @@ func (p *process) terminate() {
 	if p.kill == nil {
 		p.signal(syscall.SIGTERM)
 		p.signal(syscall.SIGCONT) // a stopped process cannot end in peace
+		return
+	}
+	if p.ask != nil {
+		p.ask()
 		return
 	}
 	p.mu.Lock()
