@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // corpusCase is one case of testdata/*.yml; a case inherits shares and capacity of its file. Amounts are in

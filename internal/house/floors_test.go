@@ -68,7 +68,7 @@ var only = map[string][]string{
 	"golang.org/x/oauth2":               {"internal/keys", "internal/login"},
 	"github.com/pressly/goose":          {"migrations"},
 	"github.com/testcontainers":         {"internal/pgtest"},
-	"gopkg.in/yaml.v3":                  {"internal/site", "cmd"},
+	"go.yaml.in/yaml/v3":                {"internal/site", "cmd"},
 	"database/sql":                      {"migrations"},
 	"github.com/jackc/pgx":              {"internal/pg", "internal/pgtest", "migrations", "dispatcher", "generator", "internal/site", "internal/harvester", "internal/sandbox", "internal/report", "internal/transfer", "internal/doctor", "internal/access", "internal/hooks", "cmd"},
 	"github.com/anishathalye/porcupine": {}, // tests

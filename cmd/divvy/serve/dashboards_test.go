@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"testing"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // dashboard is what matters here of one of Grafana's.
