@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -83,7 +84,10 @@ func (p *Page) Routes() (all []Route) {
 
 // compressed sends pages and scripts as small as the browser takes them. Nothing else is: a stream of events has to arrive line
 // by line, and pilots read what is sent as it is.
-var compressed = middleware.Compress(5)
+func compressed(next http.Handler) http.Handler { return compressor()(next) }
+
+// compressor has tables of a megabyte, which commands do without.
+var compressor = sync.OnceValue(func() func(http.Handler) http.Handler { return middleware.Compress(5) })
 
 func (p *Page) serveView(v *View) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

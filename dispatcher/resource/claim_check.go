@@ -86,13 +86,15 @@ func (c *claimCheck) between(field string, n, low, high int64) {
 }
 
 // partName leaves out what separates the parts of a claim's name.
-var partName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,62}$`)
+var partName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+const longestPart = 63
 
 func (c *claimCheck) name(field, name string) {
 	switch {
 	case name == "":
 		c.add(field, "is missing", "")
-	case !partName.MatchString(name):
+	case len(name) > longestPart || !partName.MatchString(name):
 		c.add(field, fmt.Sprintf("%.80q is not a name", name), "a letter, then up to 62 letters, digits, points, hyphens and underscores")
 	}
 }

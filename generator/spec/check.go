@@ -239,7 +239,9 @@ func (c *checker) events(e Events) {
 	}
 }
 
-var axisName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+var axisName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+const longestAxis = 64
 
 func (c *checker) matrix(axes []job.Axis) {
 	if len(axes) > maxAxes {
@@ -250,7 +252,7 @@ func (c *checker) matrix(axes []job.Axis) {
 	for i, a := range axes {
 		field := "matrix." + a.Name
 		switch {
-		case !axisName.MatchString(a.Name):
+		case len(a.Name) > longestAxis || !axisName.MatchString(a.Name):
 			c.hint("matrix", fmt.Sprintf("%.60q is not the name of an axis", a.Name), "letters, digits and _")
 		case job.Taken(a.Name):
 			c.hint(field, "the name is taken by a placeholder", "choose another")

@@ -49,12 +49,14 @@ type Store struct{ db *pgxpool.Pool }
 func NewStore(db *pgxpool.Pool) *Store { return &Store{db: db} }
 
 // names are those that a URL, a shell and a file system take as they are.
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+const longestName = 200
 
 // Put keeps a file. ErrInvalid, ErrForeign and ErrFull say why it does not.
 func (s *Store) Put(ctx context.Context, owner, name string, content []byte) error {
 	switch {
-	case !names.MatchString(name):
+	case len(name) > longestName || !names.MatchString(name):
 		return fmt.Errorf("%w: name %.60q: up to 200 letters, digits, dots, dashes and underscores, a letter or digit first", ErrInvalid, name)
 	case len(content) > MaxSize:
 		return fmt.Errorf("%w: %s has more than %d bytes", ErrInvalid, name, MaxSize)
