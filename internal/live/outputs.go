@@ -87,8 +87,9 @@ func (o *Outputs) look(q Question) (a Answer, changed <-chan struct{}) {
 	for i := range is.streams {
 		s := &is.streams[i]
 		data, at := s.from(q.From[i], most)
-		if len(data) > 0 {
-			a.Pieces = append(a.Pieces, Piece{Stream: streams[i], Offset: at, Data: append([]byte(nil), data...)})
+		gap := at > max(q.From[i], 0) && (q.From[i] >= 0 || s.ended) // there may be nothing behind it
+		if len(data) > 0 || gap {
+			a.Pieces = append(a.Pieces, Piece{Stream: streams[i], Offset: at, Data: append([]byte{}, data...)})
 		}
 		a.Ended = a.Ended && s.ended && at+int64(len(data)) >= s.next
 	}

@@ -127,6 +127,18 @@ func TestGapIsShown(t *testing.T) {
 	}
 }
 
+// A reader who comes when another had the end, of which nothing before is kept, is shown what it missed.
+func TestGapAtTheEnd(t *testing.T) {
+	o, a := New(Limits{}), &author{key: Key{7, 1}, written: [2][]byte{[]byte("all"), nil}, ended: true}
+	o.Read(t.Context(), Question{Key: a.key, Pilot: "p", From: [2]int64{3, 0}})
+	wanted, _ := o.Exchange("p", nil, time.Time{}, nil)
+	o.Exchange("p", a.answers(wanted, 10, 100), time.Time{}, nil)
+	got := o.Read(t.Context(), Question{Key: a.key, Pilot: "p"})
+	if len(got.Pieces) != 1 || got.Pieces[0].Offset != 3 || len(got.Pieces[0].Data) != 0 || !got.Ended {
+		t.Errorf("read %+v", got)
+	}
+}
+
 // Only the lease of the attempt brings output, and after its end only one that did before.
 func TestLease(t *testing.T) {
 	chunk := func(lease string, runs bool, text string) Chunk {
