@@ -36,8 +36,6 @@ type Call struct {
 	Env  map[string]string // over that of the client
 }
 
-// A container may have a tenth more than its memory: below, it is asked to end.
-
 // leastMemory is the least that docker takes, in bytes.
 const leastMemory = 6 << 20
 
@@ -91,7 +89,7 @@ func (r Runtime) engine(j Job, m Means, client map[string]string) (args []string
 		args = append(args, "--init")
 	}
 	if m.Limits && j.MemoryMB > 0 {
-		args = append(args, "--memory", fmt.Sprintf("%db", max(j.MemoryMB*1_100_000, leastMemory)))
+		args = append(args, "--memory", fmt.Sprintf("%db", max(j.MemoryMB*1_100_000, leastMemory))) // a tenth more: below, the pilot asks it to end
 	}
 	if m.Limits && j.Cores > 0 && j.Cores < m.CPUs {
 		args = append(args, "--cpus", strconv.Itoa(j.Cores))
