@@ -23,8 +23,11 @@ type outputs struct {
 	relay *Relay
 }
 
-// Elsewhere has the leader take the chunks of a pilot, and waits.
+// Elsewhere has the leader take the chunks of a pilot, and waits until this daemon stops at the latest.
 func (o outputs) Elsewhere(ctx context.Context, said pilots.Said) (live.OutputReply, bool) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(o.Open(), stop)()
 	return askLead[live.OutputReply](ctx, o.relay, askOutputReport, said)
 }
 
@@ -102,7 +105,7 @@ func (s *jobCalls) output(ctx context.Context, in *jobOutputInput) (out wire.Out
 		}
 		select {
 		case <-time.After(wait - time.Since(began)): // of a job that does not run
-		case <-s.outputs.Done():
+		case <-s.outputs.Open().Done():
 			until = began
 		case <-ctx.Done():
 			err = ctx.Err()

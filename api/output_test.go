@@ -11,9 +11,12 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/api/client"
+	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/internal/live"
+	"github.com/divvyhq/divvy/internal/relay"
 )
 
 // outputDispatcher has one job, whose attempts the test says.
@@ -179,5 +182,29 @@ func TestOutputReportsAreChecked(t *testing.T) {
 		if w := b.call("POST", "/v1/leases/output", body, "Authorization", bearer("pilot")); w.Code != want {
 			t.Errorf("%s: %d, want %d: %s", body, w.Code, want, w.Body)
 		}
+	}
+}
+
+// A pilot's call that waits at the leader is answered when the daemon stops to which it came.
+func TestOutputThatIsHandedOnEndsWithTheDaemon(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	o := outputs{live.New(live.Limits{}), &Relay{Ask: func(ctx context.Context, _ string, _ []byte) (relay.Reply, error) {
+		close(asked)
+		<-ctx.Done()
+		return relay.Reply{}, ctx.Err()
+	}}}
+	answered := make(chan bool)
+	go func() {
+		_, there := o.Elsewhere(t.Context(), pilots.Said{Pilot: "p", WaitS: 60})
+		answered <- there
+	}()
+	<-asked
+	o.Close()
+	if <-answered {
+		t.Error("an answer of a leader who gave none")
+	}
+	if wanted := o.Wait(t.Context(), "p", nil, time.Minute); wanted != nil {
+		t.Errorf("wanted %v", wanted)
 	}
 }

@@ -14,7 +14,8 @@ type Outputs struct {
 	attempts map[Key]*attempt
 	pilots   map[string]*pilot // those of attempts, and those that wait
 	size     int               // bytes of all streams
-	done     chan struct{}     // closed: the daemon stops
+	open     context.Context   // until the daemon stops
+	stop     context.CancelFunc
 }
 
 // pilot is what is known of one.
@@ -41,7 +42,9 @@ type wait struct {
 
 // New returns an empty Outputs.
 func New(l Limits) *Outputs {
-	return &Outputs{limits: l.complete(), attempts: map[Key]*attempt{}, pilots: map[string]*pilot{}, done: make(chan struct{})}
+	o := &Outputs{limits: l.complete(), attempts: map[Key]*attempt{}, pilots: map[string]*pilot{}}
+	o.open, o.stop = context.WithCancel(context.Background())
+	return o
 }
 
 // Read returns what an attempt wrote from the offsets of the question on, and waits until there is something. If the
@@ -56,7 +59,7 @@ func (o *Outputs) Read(ctx context.Context, q Question) Answer {
 		}
 		select {
 		case <-changed:
-		case <-o.done:
+		case <-o.open.Done():
 			return a
 		case <-ctx.Done():
 			return a
@@ -133,7 +136,7 @@ func (o *Outputs) Exchange(pilot string, chunks []Chunk, until time.Time, told f
 	}
 	o.shrink()
 	wanted = o.wanted(pilot, now)
-	if len(wanted) > 0 || told == nil || !until.After(now) || o.closed() {
+	if len(wanted) > 0 || told == nil || !until.After(now) || o.open.Err() != nil {
 		return wanted, nil
 	}
 	w := &wait{until, told}
@@ -284,25 +287,12 @@ func (o *Outputs) Tend(leads bool) {
 
 // Close answers all that wait, for the daemon stops. From then on nothing waits.
 func (o *Outputs) Close() {
-	o.mu.Lock()
-	if !o.closed() {
-		close(o.done)
-	}
-	o.mu.Unlock()
+	o.stop()
 	o.Tend(false)
 }
 
-// Done is closed when the daemon stops.
-func (o *Outputs) Done() <-chan struct{} { return o.done }
-
-func (o *Outputs) closed() bool {
-	select {
-	case <-o.done:
-		return true
-	default:
-		return false
-	}
-}
+// Open ends when the daemon stops.
+func (o *Outputs) Open() context.Context { return o.open }
 
 // Size returns how many bytes are kept, and of how many attempts.
 func (o *Outputs) Size() (bytes, attempts int) {
