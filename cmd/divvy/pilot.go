@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,7 +30,6 @@ import (
 type pilotFlags struct {
 	pilot.Config
 	until     string
-	walltime  time.Duration
 	logFormat string
 	logLevel  string
 	guard     string
@@ -69,8 +68,6 @@ func (f *pilotFlags) bind(cmd *cobra.Command) {
 	fs.Int64Var(&f.MemoryMB, "memory-mb", 0, "memory to share out, in MB (default: the queue's figure)")
 	fs.Int64Var(&f.DiskMB, "disk-mb", 0, "scratch space to share out, in MB (default: the queue's figure)")
 	fs.StringVar(&f.until, "until", "", "when the batch system ends this pilot: a time, or what is left as 2h or 1-02:30:00; jobs must fit into that (default: never)")
-	fs.DurationVar(&f.walltime, "walltime", 0, "as --until, a duration")
-	_ = fs.MarkDeprecated("walltime", "use --until")
 	fs.DurationVar(&f.DrainWithin, "drain-within", 0, "how long jobs may go on after the first signal; then they are given back (default: as long as they like)")
 	fs.StringToStringVarP(&f.Labels, "label", "l", nil, "labels of the slots, over those of the queue (os=el9,…)")
 	fs.StringVar(&f.Name, "name", "", "name of the pilot, unique in the site (default: its batch job, else the host, and a random part)")
@@ -99,7 +96,7 @@ func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 	if f.Slots < 1 {
 		return fail.Usagef("--slots %d: a pilot needs at least one", f.Slots)
 	}
-	until, err := f.ends(time.Now())
+	until, err := ends(f.until, time.Now())
 	if err != nil {
 		return err
 	}
@@ -134,34 +131,29 @@ func runPilot(ctx context.Context, c *cli.CLI, f pilotFlags) error {
 	return pilot.Run(ctx, cfg)
 }
 
-// ends is when the pilot's batch job ends; zero: never. Beside durations and times it reads what squeue prints: 1-02:03:04, UNLIMITED.
-func (f *pilotFlags) ends(now time.Time) (time.Time, error) {
-	left := f.walltime
-	switch text := f.until; strings.ToUpper(text) {
-	case "":
-		if left == 0 {
-			return time.Time{}, nil
-		}
-	case "UNLIMITED", "NOT_SET":
+// ends reads --until: when the pilot's batch job ends; zero: never. Beside times and durations it reads what squeue prints: 1-02:03:04,
+// UNLIMITED.
+func ends(text string, now time.Time) (at time.Time, err error) {
+	if slices.Contains([]string{"", "UNLIMITED", "NOT_SET"}, strings.ToUpper(text)) {
 		return time.Time{}, nil
-	default:
-		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
-			if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-				left = t.Sub(now)
-			}
-		}
-		if d, err := time.ParseDuration(text); err == nil {
-			left = d
-		} else if d, err := slurm.ParseTime(text); err == nil && strings.Contains(text, ":") {
-			left = d
-		} else if left == 0 {
-			return time.Time{}, fail.Usagef("--until %q: expected a time as 2026-01-31T12:00, or a duration as 90m or 1-02:30:00", text)
+	}
+	left, err := time.ParseDuration(text)
+	if err != nil && strings.Contains(text, ":") {
+		left, err = slurm.ParseTime(text)
+	}
+	at = now.Add(left)
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		if err != nil {
+			at, err = time.ParseInLocation(layout, text, now.Location())
 		}
 	}
-	if left < time.Second {
-		return time.Time{}, fail.Usagef("--until %s: that is less than 1s from now", cmp.Or(f.until, f.walltime.String()))
+	switch {
+	case err != nil:
+		return time.Time{}, fail.Usagef("--until %q: expected a time as 2026-01-31T12:00, or a duration as 90m or 1-02:30:00", text)
+	case at.Sub(now) < time.Second:
+		return time.Time{}, fail.Usagef("--until %s: that is less than 1s from now", text)
 	}
-	return now.Add(left), nil
+	return at, nil
 }
 
 // batchJob names the batch job of this process, as slurm-123; empty: it is none.

@@ -5,11 +5,13 @@ package e2e
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,14 +60,65 @@ func arrays(t *testing.T, env []string, jobs int, submitted func()) time.Duratio
 	return took
 }
 
-// The same commands run on divvy and on the real Slurm, with eight slots each: divvy is not slower. Meanwhile its shares get what is due:
-// six slots and two, at each grant as long as both have jobs. DIVVY_LONG has 2,000 jobs instead of 200.
-func TestClustersSlurmWordsBeside(t *testing.T) {
-	jobs := 200
-	if os.Getenv("DIVVY_LONG") != "" {
-		jobs = 2000
+// besideDAG is a workflow for Snakemake: an own half of DIVVY_DAG jobs are maps, nearly as many take two of them each, one sums up. Ten at a
+// time are one job of the batch system, as people group what is short: each of those starts an interpreter twice.
+const besideDAG = `
+N = int(os.environ["DIVVY_DAG"]) // 2
+rule total:
+    input: expand("p{i}", i=range(N - 1))
+    output: "total"
+    resources: mem_mb=100, runtime=5
+    shell: "cat p* | awk '{{s += $1}} END {{print s}}' >{output}"
+rule map:
+    output: "m{i}"
+    group: "maps"
+    resources: mem_mb=100, runtime=5
+    shell: "echo {wildcards.i} >{output}"
+rule pair:
+    input: lambda w: ["m%d" % int(w.i), "m%d" % (int(w.i) + 1)]
+    output: "p{i}"
+    group: "pairs"
+    resources: mem_mb=100, runtime=5
+    shell: "cat {input} >{output}"
+`
+
+// dags runs the workflow twice at a time, for two accounts, and returns how long both took.
+func dags(t *testing.T, env []string, jobs int, submitted func()) time.Duration {
+	t.Helper()
+	if _, err := exec.LookPath("snakemake"); err != nil {
+		t.Fatalf("%v: snakemake.sh of DIVVY_CLUSTER_TOOLS installs it", err)
 	}
-	theirs := arrays(t, slurm(t, "SLURM_CPUS=8", "SLURM_MB=16000"), jobs, func() {})
+	begun := time.Now()
+	var all sync.WaitGroup
+	for _, account := range []string{"A", "B"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "Snakefile"), []byte(besideDAG), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("snakemake", "--nocolor", "--quiet", "--latency-wait", "15", "--slurm", "--jobs", "60", "--max-status-checks-per-second", "1",
+			"--group-components", "maps=10", "pairs=10", "--default-resources", "slurm_extra='-A "+account+"'")
+		cmd.Env, cmd.Dir = append(slices.Clone(env), "HOME="+dir, "XDG_CACHE_HOME="+dir, fmt.Sprintf("DIVVY_DAG=%d", jobs/2)), dir
+		all.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("the workflow of %s: %v\n%s", account, err, out)
+			}
+			// Each number twice, but the first and the last.
+			n := jobs / 4
+			if got, err := os.ReadFile(filepath.Join(dir, "total")); err != nil || strings.TrimSpace(string(got)) != strconv.Itoa((n-1)*(n-1)) {
+				t.Errorf("the total of %s is %q, not %d: %v", account, got, (n-1)*(n-1), err)
+			}
+		})
+	}
+	submitted()
+	all.Wait()
+	return time.Since(begun)
+}
+
+// beside runs work on the real Slurm, and then on divvy with a pilot from when the work calls submitted. Each has eight slots. divvy must not
+// be slower.
+func beside(t *testing.T, jobs int, extra []string, work func(t *testing.T, env []string, jobs int, submitted func()) time.Duration) record {
+	t.Helper()
+	theirs := work(t, slurm(t, "SLURM_CPUS=8", "SLURM_MB=16000"), jobs, func() {})
 
 	site := filepath.Join(t.TempDir(), "site.yml")
 	if err := os.WriteFile(site, []byte(besideSite), 0o600); err != nil {
@@ -74,14 +127,14 @@ func TestClustersSlurmWordsBeside(t *testing.T) {
 	dsn, bin := pgtest.DSN(t), t.TempDir()
 	d := start(t, environment(), "serve", "--database", dsn, "--listen", "127.0.0.1:0", "--site", site)
 	url := d.says(t, `msg=serving url=(\S+)`)
-	env := environment("PATH=" + bin + ":" + os.Getenv("PATH"))
+	env := environment(append([]string{"PATH=" + bin + ":" + os.Getenv("PATH")}, extra...)...)
 	install := exec.Command(binary(t), "slurm", "install", bin, "--server", url)
 	install.Env = environment()
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var p *program
-	ours := arrays(t, env, jobs, func() { // both shares have jobs when the first slot comes
+	ours := work(t, env, jobs, func() {
 		p = start(t, environment(), "pilot", "--queue", "LOCAL", "--slots", "8", "--cores", "8", "--memory-mb", "16000", "--server", url, "--work-dir", t.TempDir())
 	})
 	p.stops(t)
@@ -90,45 +143,85 @@ func TestClustersSlurmWordsBeside(t *testing.T) {
 	if ours > theirs {
 		t.Errorf("%d jobs took %s on divvy, and %s on Slurm", jobs, ours, theirs)
 	}
-	compete(t, readRecord(t, dsn), map[string]int{"A": 6, "B": 2})
+	return readRecord(t, dsn)
 }
 
-// compete checks at each grant, as long as each share has jobs for its target, that none holds more than that.
-func compete(t *testing.T, r record, targets map[string]int) {
+// longOr is how many jobs there are at night, or else.
+func longOr(long, short int) int {
+	if os.Getenv("DIVVY_LONG") != "" {
+		return long
+	}
+	return short
+}
+
+// Arrays of two accounts: 2,000 jobs, or 200. Both shares have jobs when the first slot comes.
+func TestClustersSlurmWordsBeside(t *testing.T) {
+	r := beside(t, longOr(2000, 200), nil, arrays)
+	if both := compete(t, r, map[string]int{"A": 6, "B": 2}); 2*both < len(r.attempts) {
+		t.Errorf("the shares competed for %d of %d grants only", both, len(r.attempts))
+	}
+}
+
+// Two workflows of Snakemake, unmodified: 2,000 jobs, or 200. They ask for 100 MB, which their Python alone exceeds: the Slurm that they were
+// written for does not look.
+func TestClustersSnakemakeBeside(t *testing.T) {
+	r := beside(t, longOr(2000, 200), []string{"DIVVY_SLURM_MIN_MEMORY_MB=1000"}, dags)
+	if both := compete(t, r, map[string]int{"A": 6, "B": 2}); both == 0 {
+		t.Error("the shares did not compete")
+	}
+}
+
+// compete checks at each grant that no share goes over its target while another one that is under its own has a job which is ready. It
+// returns how many grants there were while each share had one.
+func compete(t *testing.T, r record, targets map[string]int) (both int) {
 	t.Helper()
+	const (
+		end = iota // of one moment, in this order
+		grant
+		ready
+	)
 	type step struct {
 		at    time.Time
+		kind  int
 		share string
-		by    int
 	}
 	var steps []step
-	left := map[string]int{}
 	for _, all := range r.attempts {
 		for _, a := range all {
 			if _, is := targets[a.Share]; !is || a.Outcome != "finished" || a.Attempt != 1 {
 				t.Errorf("job %d, attempt %d, of %s: %s", a.JobID, a.Attempt, a.Share, a.Outcome)
 			}
-			steps = append(steps, step{a.ClaimedAt, a.Share, 1}, step{a.EndedAt, a.Share, -1})
-			left[a.Share]++
+			since, is := r.ready[try{a.JobID, 1}]
+			if !is {
+				t.Fatalf("the log does not say since when job %d was ready", a.JobID)
+			}
+			steps = append(steps, step{since, ready, a.Share}, step{a.ClaimedAt, grant, a.Share}, step{a.EndedAt, end, a.Share})
 		}
 	}
-	// What ended at the moment of a grant ended before it.
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.by, b.by)) })
-	held, grants := map[string]int{}, 0
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.kind, b.kind)) })
+	held, free := map[string]int{}, map[string]int{}
 	for _, s := range steps {
-		if held[s.share] += s.by; s.by < 0 {
-			left[s.share]--
+		switch s.kind {
+		case end:
+			held[s.share]--
+			continue
+		case ready:
+			free[s.share]++
 			continue
 		}
-		if slices.ContainsFunc(slices.Collect(maps.Keys(targets)), func(share string) bool { return left[share] < targets[share] }) {
-			break // what one share does not need goes to the other
+		all := true
+		for share, target := range targets {
+			all = all && free[share] > 0
+			if share != s.share && free[share] > 0 && held[share] < target && held[s.share] >= targets[s.share] {
+				t.Errorf("%s: %s gets a slot and holds %d, its target is %d, while %s holds %d and has %d jobs ready", s.at, s.share, held[s.share], targets[s.share], share, held[share], free[share])
+			}
 		}
-		if grants++; held[s.share] > targets[s.share] {
-			t.Errorf("%s: %s holds %d slots, its target is %d", s.at, s.share, held[s.share], targets[s.share])
+		if all {
+			both++
 		}
+		held[s.share]++
+		free[s.share]--
 	}
-	if 2*grants < len(r.attempts) {
-		t.Errorf("the shares competed for %d of %d grants only", grants, len(r.attempts))
-	}
-	t.Logf("%d grants while both shares needed their targets", grants)
+	t.Logf("%d of %d grants while both shares had jobs", both, len(r.attempts))
+	return both
 }
