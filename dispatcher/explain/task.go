@@ -51,7 +51,7 @@ func (e *TaskExplanation) summary(t *TaskSubject) string {
 	case !t.Over && t.unseen():
 		s += fmt.Sprintf(" Which of its %d ready jobs is next was not looked up: pilots have the first %d.", t.Ready, MostCounted)
 	case e.Next == nil && s == "":
-		s = "It has no job that is to start, and no piece to come."
+		s = "All its jobs have ended; the end of the task is decided within seconds."
 	case e.Next == nil:
 	case e.Next.Job == 0 && (s == "" || e.Next.Gate == GateStructural):
 		s += fmt.Sprintf(" None of its %d pieces is a job yet. Of such a job: %s", e.ToCome, e.Next.Summary)

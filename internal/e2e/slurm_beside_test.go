@@ -97,7 +97,7 @@ func dags(t *testing.T, env []string, jobs int, submitted func()) time.Duration 
 		}
 		cmd := exec.Command("snakemake", "--nocolor", "--quiet", "--latency-wait", "15", "--slurm", "--jobs", "60", "--max-status-checks-per-second", "1",
 			"--group-components", "maps=10", "pairs=10", "--default-resources", "slurm_extra='-A "+account+"'")
-		cmd.Env, cmd.Dir = append(slices.Clone(env), "HOME="+dir, "XDG_CACHE_HOME="+dir, fmt.Sprintf("DIVVY_DAG=%d", jobs/2)), dir
+		cmd.Env, cmd.Dir = append(slices.Clone(env), "USER=root", "HOME="+dir, "XDG_CACHE_HOME="+dir, fmt.Sprintf("DIVVY_DAG=%d", jobs/2)), dir
 		all.Go(func() {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("the workflow of %s: %v\n%s", account, err, out)
