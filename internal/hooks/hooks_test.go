@@ -73,6 +73,13 @@ func (r *receiver) ids() []string {
 	return slices.Clone(r.got)
 }
 
+// heard says whether a message has the text.
+func (r *receiver) heard(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.bodies, func(body string) bool { return strings.Contains(body, text) })
+}
+
 // stage is a database with a share, and what stands in it.
 type stage struct {
 	t        *testing.T
@@ -195,6 +202,15 @@ func TestTold(t *testing.T) {
 	var noted int
 	if err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM webhook_tasks").Scan(&noted); err != nil || noted != 0 {
 		t.Errorf("%d tasks are noted for nobody, %v", noted, err)
+	}
+	s.exec("INSERT INTO webhook_tasks (task, state) VALUES (2, 'failed')") // by a transaction that went on while the last receiver left
+	late := newReceiver(t, nil)
+	s.hook("late", late)
+	s.step(h, func() bool { return len(h.all) == 1 })
+	s.end("alice", "failed")
+	s.step(h, func() bool { return late.heard(fmt.Sprintf(`"task":%d,`, s.tasks)) && s.rows() == 0 })
+	if n := len(late.ids()); n != 1 {
+		t.Errorf("who came later was told of %d ends", n)
 	}
 }
 
