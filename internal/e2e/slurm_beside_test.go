@@ -60,24 +60,31 @@ func arrays(t *testing.T, env []string, jobs int, submitted func()) time.Duratio
 	return took
 }
 
-// besideDAG is a workflow for Snakemake: an own half of DIVVY_DAG jobs are maps, nearly as many take two of them each, one sums up. Ten at a
-// time are one job of the batch system, as people group what is short: each of those starts an interpreter twice.
+// besideDAG is a workflow for Snakemake: for each of DIVVY_SAMPLES nine steps, which are one job of the batch system, as people group what is
+// short; then pairs of neighbours; then their sum. A job of the batch system starts an interpreter twice.
 const besideDAG = `
-N = int(os.environ["DIVVY_DAG"]) // 2
+N = int(os.environ["DIVVY_SAMPLES"])
 rule total:
     input: expand("p{i}", i=range(N - 1))
     output: "total"
     resources: mem_mb=100, runtime=5
     shell: "cat p* | awk '{{s += $1}} END {{print s}}' >{output}"
-rule map:
-    output: "m{i}"
-    group: "maps"
+rule first:
+    output: "s{i,[0-9]+}.1"
+    group: "sample"
     resources: mem_mb=100, runtime=5
     shell: "echo {wildcards.i} >{output}"
+for k in range(2, 10):
+    rule:
+        name: "step%d" % k
+        input: "s{i}.%d" % (k - 1)
+        output: "s{i,[0-9]+}.%d" % k
+        group: "sample"
+        resources: mem_mb=100, runtime=5
+        shell: "echo $(($(cat {input}) + 1)) >{output}"
 rule pair:
-    input: lambda w: ["m%d" % int(w.i), "m%d" % (int(w.i) + 1)]
+    input: lambda w: ["s%d.9" % int(w.i), "s%d.9" % (int(w.i) + 1)]
     output: "p{i}"
-    group: "pairs"
     resources: mem_mb=100, runtime=5
     shell: "cat {input} >{output}"
 `
@@ -96,16 +103,21 @@ func dags(t *testing.T, env []string, jobs int, submitted func()) time.Duration 
 			t.Fatal(err)
 		}
 		cmd := exec.Command("snakemake", "--nocolor", "--quiet", "--latency-wait", "15", "--slurm", "--jobs", "60", "--max-status-checks-per-second", "1",
-			"--group-components", "maps=10", "pairs=10", "--default-resources", "slurm_extra='-A "+account+"'")
-		cmd.Env, cmd.Dir = append(slices.Clone(env), "USER=root", "HOME="+dir, "XDG_CACHE_HOME="+dir, fmt.Sprintf("DIVVY_DAG=%d", jobs/2)), dir
+			"--default-resources", "slurm_extra='-A "+account+"'")
+		cmd.Env, cmd.Dir = append(slices.Clone(env), "USER=root", "HOME="+dir, "XDG_CACHE_HOME="+dir, fmt.Sprintf("DIVVY_SAMPLES=%d", jobs/20)), dir
 		all.Go(func() {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("the workflow of %s: %v\n%s", account, err, out)
+				logs, _ := filepath.Glob(filepath.Join(dir, ".snakemake/slurm_logs/*/*"))
+				for _, log := range logs[:min(len(logs), 2)] {
+					said, err := os.ReadFile(log)
+					t.Logf("%s: %s %v", log, said, err)
+				}
 			}
-			// Each number twice, but the first and the last.
-			n := jobs / 4
-			if got, err := os.ReadFile(filepath.Join(dir, "total")); err != nil || strings.TrimSpace(string(got)) != strconv.Itoa((n-1)*(n-1)) {
-				t.Errorf("the total of %s is %q, not %d: %v", account, got, (n-1)*(n-1), err)
+			n := jobs / 20
+			want := strconv.Itoa((n - 1) * (n + 15)) // i + 8 of each sample i, twice but the first and the last
+			if got, err := os.ReadFile(filepath.Join(dir, "total")); err != nil || strings.TrimSpace(string(got)) != want {
+				t.Errorf("the total of %s is %q, not %s: %v", account, got, want, err)
 			}
 		})
 	}
