@@ -125,17 +125,20 @@ func (c *cgroups) remove(g *cgroup) (outOfMemory bool) {
 		}
 	}
 	_ = g.fd.Close()
-	_ = put(g.dir, "cgroup.kill", "1") // since Linux 5.14
-	var err error
-	for end := time.Now().Add(killing); ; <-time.After(time.Millisecond) {
-		if err = os.Remove(g.dir); err == nil || time.Now().After(end) {
-			break
-		}
-	}
-	if err != nil {
+	if err := endCgroup(g.dir); err != nil {
 		c.log.Warn("a control group is left", "error", err)
 	}
 	return outOfMemory
+}
+
+// endCgroup kills what is in a group and removes it.
+func endCgroup(dir string) (err error) {
+	_ = put(dir, "cgroup.kill", "1") // since Linux 5.14
+	for end := time.Now().Add(killing); ; <-time.After(time.Millisecond) {
+		if err = os.Remove(dir); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // put writes a file of the kernel, which is there already.

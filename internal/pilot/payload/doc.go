@@ -13,8 +13,8 @@
 //  2. Outcome, exit code and message are what happened: 128 + signal, 127 not found, 126 not executable; a job that was stopped says
 //     why, with figures, whatever its exit code.
 //  3. Close leaves no process and no goroutine behind. When the pilot itself is killed, the kernel kills the first process of each job
-//     (Pdeathsig) and the guard, if there is one, the rest of the group. On macOS the guard kills all of it, and what jobs leave in other
-//     groups stays: that kernel has no subreaper.
+//     (Pdeathsig) and the guard, if there is one, the rest of its process group and control group. On macOS the guard kills all of it,
+//     and what jobs leave in other groups stays: that kernel has no subreaper.
 //     A container of podman or docker is not below the pilot: the runtime is told to kill and remove it when its job is over, and the guard tells
 //     it that when the pilot is killed.
 //  4. A job reaches no other's files: its folder is its own, links in it lead the pilot nowhere, and the pilot's DIVVY_ variables, one

@@ -63,6 +63,7 @@ func (h *Host) Run(j *Job) (res wire.Result, size int) {
 	if !j.outside() {
 		j.account(proc.cmd.ProcessState)
 	}
+	defer h.guard.removeCgroup(j.cgroup)
 	if h.cgroups.remove(j.cgroup) && stopped == nil {
 		stopped = &Stop{Outcome: "failed", Why: fmt.Sprintf("memory limit: the kernel ended it, %d MB allowed", j.lease.MemoryMB)}
 	}
@@ -90,6 +91,7 @@ func (h *Host) launch(j *Job) (*process, error) {
 		if j.cgroup, err = h.cgroups.make(filepath.Base(j.dir), l.Cores, l.MemoryMB); err != nil {
 			return nil, fmt.Errorf("control group: %w", err)
 		}
+		h.guard.addCgroup(j.cgroup)
 	}
 	h.guard.addEnd(j)
 	proc, err := h.begin(j, &exec.Cmd{
@@ -99,6 +101,7 @@ func (h *Host) launch(j *Job) (*process, error) {
 	if err != nil {
 		h.guard.removeEnd(j)
 		h.cgroups.remove(j.cgroup)
+		h.guard.removeCgroup(j.cgroup)
 		return nil, err
 	}
 	if j.outside() {

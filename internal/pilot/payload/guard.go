@@ -23,10 +23,10 @@ import (
 // runVariable marks all processes of one run of a pilot.
 const runVariable = "DIVVY_PILOT_RUN"
 
-// Guard is the body of a small process beside the pilot. It reads which process groups ("+pgid") and containers (+ and an order) begin,
-// and with - which have ended, a line each, and when its input ends because the pilot is gone, kills those that are left: the kernel by
-// itself would only kill the first process of each. A pilot that is killed right after it started a job had no time to say so; therefore
-// every process with mark in its environment is killed too.
+// Guard is the body of a small process beside the pilot. It reads which process groups ("+pgid"), control groups (+ and a path) and
+// containers (+ and an order) begin, and with - which have ended, a line each, and when its input ends because the pilot is gone, kills
+// those that are left: the kernel by itself would only kill the first process of each. A pilot that is killed right after it started a
+// job had no time to say so; therefore every process with mark in its environment is killed too.
 func Guard(in io.Reader, mark string) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // it ends with the pilot, not before
 	live := map[string]bool{}
@@ -44,7 +44,9 @@ func Guard(in io.Reader, mark string) {
 	}
 	var orders sync.WaitGroup
 	for what := range live {
-		if pgid, err := strconv.Atoi(what); err != nil {
+		if pgid, err := strconv.Atoi(what); filepath.IsAbs(what) {
+			orders.Go(func() { _ = endCgroup(what) })
+		} else if err != nil {
 			orders.Go(func() { carryOut(what) })
 		} else if pgid > 1 {
 			_ = syscall.Kill(-pgid, syscall.SIGKILL) // gone already is fine
@@ -128,6 +130,16 @@ func startGuard(command []string, mark string, log *slog.Logger) (*guard, error)
 
 func (g *guard) add(pgid int)    { g.say("+%d\n", pgid) }
 func (g *guard) remove(pgid int) { g.say("-%d\n", pgid) }
+
+// addCgroup tells of the control group of a job, if it has one, removeCgroup that it is gone.
+func (g *guard) addCgroup(of *cgroup)    { g.sayCgroup("+%s\n", of) }
+func (g *guard) removeCgroup(of *cgroup) { g.sayCgroup("-%s\n", of) }
+
+func (g *guard) sayCgroup(format string, of *cgroup) {
+	if of != nil {
+		g.say(format, of.dir)
+	}
+}
 
 // addEnd tells how the container of a job is ended, removeEnd that it has.
 func (g *guard) addEnd(j *Job)    { g.sayEnd("+%s\n", j) }

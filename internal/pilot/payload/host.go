@@ -74,6 +74,9 @@ func Open(cfg Config, owner Owner) (_ *Host, err error) {
 	if err := h.files.stock(owner.Slots); err != nil {
 		return nil, fmt.Errorf("work folder: %w", err)
 	}
+	if cfg.Alone {
+		h.cgroups = cgroupsOr(owner.Log) // before the guard: the kernel wants no process beside the groups
+	}
 	if h.guard, err = startGuard(cfg.Guard, h.mark, owner.Log); err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
@@ -81,7 +84,6 @@ func Open(cfg Config, owner Owner) (_ *Host, err error) {
 		if h.kin, err = newKin(h.guard, h.mark); err != nil {
 			return nil, err
 		}
-		h.cgroups = cgroupsOr(owner.Log)
 	}
 	h.starter, h.meter = newStarter(), newMeter(owner.Timing.Sample)
 	return h, nil
