@@ -12,7 +12,5 @@ from .client import Client, Job, Task
 from .errors import DivvyError, Fault, JobFailed, Problem, RemoteError, RemoteTraceback, Unreachable
 from .executor import Executor, Future
 
-__all__ = [
-    "Client", "DivvyError", "Executor", "Fault", "Future", "Job", "JobFailed", "Problem", "RemoteError", "RemoteTraceback", "Task",
-    "Unreachable",
-]
+__all__ = ["Client", "DivvyError", "Executor", "Fault", "Future", "Job", "JobFailed", "Problem", "RemoteError", "RemoteTraceback",
+           "Task", "Unreachable"]

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 MOST = 40 << 10  # bytes of a result in $DIVVY_OUTPUTS, of which the daemon stores 64 KiB
 
 
+def encode(data: bytes) -> str:
+    return b2a_base64(zlib.compress(data, 1), newline=False).decode()
+
+
 def pack(value: Any) -> str:
     try:
-        data = dumps(value)
+        return encode(dumps(value))
     except Exception:
         import cloudpickle
-
-        data = cloudpickle.dumps(value)
-    return b2a_base64(zlib.compress(data, 1), newline=False).decode()
+        return encode(cloudpickle.dumps(value))
 
 
 def unpack(text: str) -> Any:
@@ -43,8 +45,7 @@ def load_main(head: dict[str, Any]) -> None:
     elif os.path.exists(head["script"]):
         content = runpy.run_path(head["script"], run_name="__mp_main__")
     else:
-        raise FileNotFoundError(f"the script {head['script']}, which has the function, is not on this machine: put it where pilots see it, "
-                                "or install cloudpickle")
+        raise FileNotFoundError(f"{head['script']} is not on this machine: put it where pilots see it, or install cloudpickle")
     main = types.ModuleType("__mp_main__")
     main.__dict__.update(content)
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
@@ -52,8 +53,7 @@ def load_main(head: dict[str, Any]) -> None:
 
 def run(head: dict[str, Any], body: str) -> list[Any]:
     if head["version"] not in (None, list(sys.version_info[:2])):
-        raise RuntimeError(f"the caller runs Python {head['version']}, this is {sys.version_info[:2]}, and code does not go from one to the "
-                           "other: give the Executor python=")
+        raise RuntimeError(f"code of Python {head['version']} does not run in {sys.version_info[:2]}: give the Executor python=")
     if head["script"] or head["main"]:
         load_main(head)
     if body.startswith("@"):
@@ -71,21 +71,19 @@ def store(folder: str, text: str) -> dict[str, str]:
     if not folder:
         raise ValueError(f"the result has {len(text) >> 10} KiB, more than {MOST >> 10}: give the Executor a folder= that pilots see, too")
     name = os.path.join(folder, f"{os.environ['DIVVY_JOB']}-{os.environ['DIVVY_ATTEMPT']}.result")
-    with open(name + ".new", "w") as file:
+    with open(name, "w") as file:
         file.write(text)
-    os.replace(name + ".new", name)
     return {"file": name}
 
 
 def failure(err: BaseException) -> dict[str, str]:
-    """What is sent of an exception: pickled, where it can be read again."""
+    """What is sent of an exception: its words, and itself if it can be pickled."""
     import traceback
 
     traceback.print_exc()
     said = {"type": type(err).__name__, "message": str(err)[:2000], "traceback": traceback.format_exc()[-8000:]}
     try:
         text = pack(err)
-        unpack(text)
         if len(text) <= MOST // 2:
             said["error"] = text
     except Exception:
@@ -97,16 +95,14 @@ def main() -> None:
     head = unpack(sys.argv[1])
     body, sys.argv = sys.argv[2], head["argv"]
     sys.path[:] = head["path"] + [p for p in sys.path if p not in head["path"]]
-    code = 0
     try:
-        said = store(head["folder"], pack(run(head, body)))
+        code, said = 0, store(head["folder"], pack(run(head, body)))
     except BaseException as err:
         code, said = 1, failure(err)
     if "result" in said:
         text = '{"python": {"result": "%s"}}' % said["result"]
     else:
         import json
-
         text = json.dumps({"python": said})
     with open(os.environ["DIVVY_OUTPUTS"], "w") as file:
         file.write(text)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional
-
-__all__ = ["DivvyError", "Fault", "JobFailed", "Problem", "RemoteError", "RemoteTraceback", "Unreachable"]
+from typing import Any, NamedTuple
 
 
 class DivvyError(Exception):
     """The base of this package's exceptions."""
+
+    unavailable = False  # True where the same call may succeed later
+    retry_after: float = 0  # seconds until then, where the daemon says so
 
 
 class Fault(NamedTuple):
@@ -19,8 +20,7 @@ class Fault(NamedTuple):
     hint: str
 
     def __str__(self) -> str:
-        text = f"{self.location}: {self.message}" if self.location else self.message
-        return f"{text} ({self.hint})" if self.hint else text
+        return _sentence(self.location, self.message, self.hint)
 
 
 class Problem(DivvyError):
@@ -33,7 +33,8 @@ class Problem(DivvyError):
     422 invalid body.priority
     """
 
-    def __init__(self, status: int, body: Dict[str, Any]) -> None:
+    def __init__(self, status: int, body: dict[str, Any]) -> None:
+        super().__init__(status, body)
         self.status = status
         self.type: str = body.get("type", "about:blank")
         self.title: str = body.get("title", f"HTTP status {status}")
@@ -41,25 +42,18 @@ class Problem(DivvyError):
         self.code: str = body.get("code", f"http_{status}")
         self.hint: str = body.get("hint", "")
         self.request_id: str = body.get("request_id", "")
-        self.retry_after: float = body.get("retry_after_s", 0)
-        found = body.get("errors") or []
-        self.errors: List[Fault] = [Fault(e.get("location", ""), e.get("message", ""), e.get("hint", "")) for e in found]
-        super().__init__(status, body)
+        self.errors = [Fault(*(fault.get(name, "") for name in Fault._fields)) for fault in body.get("errors") or []]
+        self.retry_after = body.get("retry_after_s", 0)
+        self.unavailable = status in (429, 502, 503, 504)
 
     def __str__(self) -> str:
-        text = f"{self.title}: {self.detail}" if self.detail else self.title
-        if self.hint:
-            text += f" ({self.hint})"
-        return "\n  ".join([text, *map(str, self.errors)])
-
-    @property
-    def unavailable(self) -> bool:
-        """Whether the same call may succeed later."""
-        return self.status in (429, 502, 503, 504)
+        return "\n  ".join([_sentence(self.title, self.detail, self.hint), *map(str, self.errors)])
 
 
 class Unreachable(DivvyError, ConnectionError):
     """No answer came from the daemon."""
+
+    unavailable = True
 
 
 class JobFailed(DivvyError):
@@ -68,17 +62,13 @@ class JobFailed(DivvyError):
     ``exit_code`` is None where no process ended; ``log`` is the end of its output.
     """
 
-    def __init__(self, job: int, state: str, exit_code: Optional[int], message: str, log: str = "") -> None:
+    def __init__(self, job: int, state: str, exit_code: int | None, message: str, log: str = "") -> None:
         super().__init__(job, state, exit_code, message, log)
         self.job, self.state, self.exit_code, self.message, self.log = job, state, exit_code, message, log
 
     def __str__(self) -> str:
-        text = f"job {self.job} {self.state}" if self.job else self.state
-        if self.message:
-            text += f": {self.message}"
-        if self.log.strip():
-            text += "\n  | " + "\n  | ".join(self.log.strip().splitlines()[-20:])
-        return text
+        what = f"job {self.job} {self.state}" if self.job else self.state
+        return "\n  | ".join([_sentence(what, self.message), *self.log.strip().splitlines()[-20:]])
 
 
 class RemoteError(DivvyError):
@@ -88,9 +78,9 @@ class RemoteError(DivvyError):
 class RemoteTraceback(Exception):
     """The cause of an exception that a function raised in its job: the traceback there."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
     def __str__(self) -> str:
-        return "\n" + self.text
+        return f"\n{self.args[0]}"
+
+
+def _sentence(subject: str, said: str, hint: str = "") -> str:
+    return ": ".join(filter(None, (subject, said))) + (f" ({hint})" if hint else "")

@@ -4,12 +4,14 @@ import functools
 import http.server
 import json
 import os
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
-from typing import Any, ClassVar, Dict, List, Tuple
+from typing import Any, Callable, ClassVar, Dict, List, Tuple
 from unittest import mock
 
 import divvy
@@ -75,7 +77,7 @@ class TestCalls(unittest.TestCase):
 
     def test_unavailable_is_repeated_as_it_says(self) -> None:
         Fake.answers = [(503, {"Retry-After": "7"}, '{"title": "t"}'), (503, {"Retry-After": "0"}, ""), (200, {}, '{"id": 1, "state": "ready"}')]
-        with mock.patch("divvy._http.time.sleep") as sleep:
+        with mock.patch("divvy.client.time.sleep") as sleep:
             task = self.client().submit("true", user="u")
         self.assertEqual((task.id, sleep.call_args_list[0].args[0], len(Fake.asked)), (1, 7, 3))
         self.assertEqual(len({asked[2]["Idempotency-Key"] for asked in Fake.asked}), 1)
@@ -104,6 +106,24 @@ class TestCalls(unittest.TestCase):
                 divvy.Client().call("GET", "/v1/status")
         self.assertEqual(Fake.asked[0][2]["Authorization"], "Bearer of-file")
 
+    def test_certificates(self) -> None:
+        """Both sides show the certificate that both trust."""
+        with tempfile.TemporaryDirectory() as folder:
+            cert, key = os.path.join(folder, "cert"), os.path.join(folder, "key")
+            made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=x -addext subjectAltName=IP:127.0.0.1"
+            subprocess.check_output([*made.split(), "-out", cert, "-keyout", key], stderr=subprocess.DEVNULL)
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=cert)
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_cert_chain(cert, key)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+            self.url = self.url.replace("http:", "https:")
+            Fake.answers = [(200, {}, '{"a": 1}'), (200, {}, '{"a": 2}')]
+            self.assertEqual(self.client(ca=cert, cert=cert, cert_key=key).call("GET", "/"), {"a": 1})
+            with mock.patch.dict(os.environ, {"DIVVY_CA": cert, "DIVVY_CERT": cert, "DIVVY_CERT_KEY": key}):
+                self.assertEqual(self.client().call("GET", "/"), {"a": 2})
+            with self.assertRaisesRegex(divvy.Unreachable, "certificate"):
+                self.client(patience=0).call("GET", "/")
+
     def test_nobody_answers(self) -> None:
         with self.assertRaisesRegex(divvy.Unreachable, "no answer from http://127.0.0.1:1"):
             divvy.Client("http://127.0.0.1:1", patience=0).call("GET", "/v1/status")
@@ -118,9 +138,136 @@ class TestCalls(unittest.TestCase):
             pool.submit(calls.square, 3)
 
 
-def work(packed: _pack.Packed, where: str, python: str = sys.executable) -> Dict[str, Any]:
+class Scripted(divvy.Client):
+    """A daemon whose answers a test gives, by what is asked."""
+
+    def __init__(self, answer: Callable[..., Any]) -> None:
+        super().__init__("http://127.0.0.1:1", "")
+        self.asked: List[Tuple[str, str, Dict[str, Any]]] = []
+        self.answer = answer
+
+    def call(self, method: str, path: str, body: Any = None, *, key: str = "", **query: Any) -> Any:
+        self.asked.append((method, path, {"key": key, **query}))
+        return self.answer(method, path, **query)
+
+    def of(self, *what: str) -> List[Dict[str, Any]]:
+        """With what a route was called."""
+        return [query for method, path, query in self.asked if (method, path) == what]
+
+
+TASK = {"id": 1, "state": "ready", "created_at": "2026-01-02T03:04:00Z"}
+
+
+def row(index: int, state: str, second: int = 0) -> Dict[str, Any]:
+    """A job, which has returned its index if it has ended."""
+    if state != "finished":
+        return {"id": 10 + index, "index": index, "state": state}
+    attempt = {"outputs": {"python": {"result": _worker.pack([index])}}}
+    return {"id": 10 + index, "index": index, "state": state, "ended_at": f"2026-01-02T03:04:{second:02}Z", "attempts": [attempt]}
+
+
+def page(*rows: Dict[str, Any], next: str = "") -> Dict[str, Any]:
+    return {"items": list(rows), "next": next}
+
+
+class TestExecutor(unittest.TestCase):
+    def pool(self, answer: Callable[..., Any]) -> Tuple[divvy.Executor, Scripted]:
+        client = Scripted(answer)
+        pool = divvy.Executor(client, user="u")
+        self.addCleanup(pool.shutdown, cancel_futures=True)
+        return pool, client
+
+    def together(self, pool: divvy.Executor, *numbers: int) -> List[Any]:
+        """Calls that are one task, however slow this machine is."""
+        all_here = threading.Event()
+        with mock.patch("divvy.executor.time.sleep", side_effect=lambda _: all_here.wait(60)):
+            futures = [pool.submit(calls.square, n) for n in numbers]
+            all_here.set()
+        return futures
+
+    def test_cancelled_while_the_task_is_submitted(self) -> None:
+        asked, go = threading.Event(), threading.Event()
+
+        def answer(method: str, path: str, **_: Any) -> Any:
+            asked.set()
+            return TASK if go.wait(60) else None
+
+        pool, client = self.pool(answer)
+        future = pool.submit(calls.square, 3)
+        asked.wait(60)
+        pool.shutdown(wait=False, cancel_futures=True)
+        self.assertTrue(future.cancelled())
+        go.set()
+        pool.shutdown()
+        self.assertEqual([what[1] for what in client.asked], ["/v1/tasks", "/v1/tasks/1/kill"])
+
+    def test_an_interrupt_in_the_block_ends_the_task(self) -> None:
+        pool, client = self.pool(lambda method, path, **_: TASK if method == "POST" else page())
+        with self.assertRaises(KeyboardInterrupt), pool:
+            future = self.together(pool, 1)[0]
+            while not client.of("GET", "/v1/jobs"):
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+        self.assertTrue(future.cancelled())
+        self.assertEqual(len(client.of("POST", "/v1/tasks/1/kill")), 1)
+
+    def test_an_interrupt_at_its_end_ends_the_task(self) -> None:
+        pool, client = self.pool(lambda method, path, **_: TASK if method == "POST" else page())
+        join, joined = threading.Thread.join, []
+
+        def interrupted(thread: threading.Thread) -> None:
+            while not client.of("GET", "/v1/jobs"):
+                time.sleep(0.01)
+            joined.append(thread)
+            if len(joined) == 1:
+                raise KeyboardInterrupt
+            join(thread)
+
+        with self.assertRaises(KeyboardInterrupt), mock.patch.object(threading.Thread, "join", interrupted), pool:
+            future = self.together(pool, 1)[0]
+        self.assertTrue(future.cancelled())
+        self.assertEqual(len(client.of("POST", "/v1/tasks/1/kill")), 1)
+
+    def test_a_cancelled_call_ends_its_job(self) -> None:
+        futures: List[divvy.Future] = []
+
+        def answer(method: str, path: str, ended_after: Any = None, **_: Any) -> Any:
+            if path != "/v1/jobs":
+                return TASK
+            if client.of("POST", "/v1/jobs/10/kill"):
+                return page(row(1, "finished"))
+            for future in futures[:1]:
+                future.cancel()
+            return page(*[] if ended_after else [row(0, "leased"), row(1, "leased")])
+
+        pool, client = self.pool(answer)
+        futures += self.together(pool, 0, 1)
+        self.assertEqual(futures[1].result(60), 1)
+        self.assertEqual([path for method, path, _ in client.asked if method == "POST"][:2], ["/v1/tasks", "/v1/jobs/10/kill"])
+
+    def test_a_daemon_that_was_there_comes_back(self) -> None:
+        away = iter([False, True, True, False, True, True, False, False])
+
+        def answer(method: str, path: str, **_: Any) -> Any:
+            if next(away):
+                raise divvy.Unreachable
+            return TASK if method == "POST" else page(row(0, "finished"))
+
+        pool, client = self.pool(answer)
+        self.assertEqual([pool.submit(calls.square, i).result(60) for i in range(2)], [0, 0])
+        keys = [query["key"] for query in client.of("POST", "/v1/tasks")]
+        self.assertEqual((len(keys), len(set(keys))), (4, 2))
+
+    def test_what_ends_while_pages_are_read_is_not_missed(self) -> None:
+        looks = [page(*(row(i, "finished", 1) for i in range(200)), next="x"), page(row(200, "finished", 9)), page(row(201, "finished", 8))]
+        pool, client = self.pool(lambda method, path, **_: TASK if method == "POST" else looks.pop(0))
+        self.assertEqual([f.result(60) for f in self.together(pool, *range(202))], list(range(202)))
+        self.assertEqual([q["ended_after"][-3:] for q in client.of("GET", "/v1/jobs")], ["00Z", "00Z", "01Z"])
+
+
+def work(packed: Tuple[str, str, str], where: str) -> Dict[str, Any]:
     """Run a packed call as a pilot would, in a folder; returns what it reports."""
-    command = [packed.body if word == "{{.Input}}" else word for word in packed.command(python)]
+    command = [sys.executable, "-c", _pack.SOURCE, *packed[1:]]
     outputs = os.path.join(where, "outputs.json")
     env = {**os.environ, "DIVVY_OUTPUTS": outputs, "DIVVY_JOB": "1", "DIVVY_ATTEMPT": "1"}
     code = subprocess.run(command, cwd=where, env=env, stderr=subprocess.DEVNULL, check=False).returncode
@@ -149,7 +296,8 @@ class TestWorker(unittest.TestCase):
     def test_exception_that_is_no_pickle(self) -> None:
         said = work(_pack.pack(calls.odd, [((), {})], ""), self.folder)
         self.assertEqual(said["type"], "Odd")
-        self.assertNotIn("error", said)
+        with self.assertRaises(TypeError):
+            _worker.unpack(said["error"])
 
     def test_large(self) -> None:
         shared = os.path.join(self.folder, "shared")
@@ -165,7 +313,7 @@ class TestWorker(unittest.TestCase):
 
     def test_large_functions_travel_apart(self) -> None:
         packed = _pack.pack(functools.partial(max, [os.urandom(30) for _ in range(200)], key=len), [((), {})], "")
-        self.assertEqual((len(packed.body) < 1000, packed.name), (True, "max"))
+        self.assertEqual((len(packed[2]) < 1000, packed[0]), (True, "max"))
         self.assertEqual(len(_worker.unpack(work(packed, self.folder)["result"])[0]), 30)
 
     def test_script(self) -> None:
@@ -173,21 +321,20 @@ class TestWorker(unittest.TestCase):
         script = os.path.join(self.folder, "script.py")
         with open(script, "w", encoding="utf-8") as file:
             file.write("import divvy._pack as p\np._cloudpickle = None\nclass C: pass\ndef f(x): return C\n"
-                       "if __name__ == '__main__':\n    q = p.pack(f, [((1,), {})], '')\n    print(q.head); print(q.body)\n")
+                       "if __name__ == '__main__':\n    q = p.pack(f, [((1,), {})], '')\n    print(q[1]); print(q[2])\n")
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         head, body = subprocess.check_output([sys.executable, script], text=True, env=env).split()
-        said = work(_pack.Packed("f", head, body), self.folder)
+        said = work(("f", head, body), self.folder)
         self.assertIn(b"__mp_main__", __import__("zlib").decompress(__import__("base64").b64decode(said["result"])))
         os.remove(script)
-        self.assertIn("is not on this machine", work(_pack.Packed("f", head, body), self.folder)["message"])
+        self.assertIn("is not on this machine", work(("f", head, body), self.folder)["message"])
 
     def test_what_cannot_be_pickled_is_said(self) -> None:
         with mock.patch.object(_pack, "_cloudpickle", None), self.assertRaisesRegex(TypeError, "need cloudpickle"):
             _pack.pack(lambda: 1, [((), {})], "")
 
     def test_no_placeholder_in_the_command(self) -> None:
-        command = _pack.pack(calls.square, [((3,), {})], "").command("python3")
-        self.assertFalse([word for word in command[:-1] if "{{" in word])
+        self.assertNotIn("{{", _pack.SOURCE + _pack.pack(calls.square, [((3,), {})], "")[1])
 
     def test_moments(self) -> None:
         texts = ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.1Z", "2026-01-02T03:04:05.123456Z", "2026-01-02T04:04:06.5+01:00"]

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from typing import List
 
@@ -110,6 +111,19 @@ class TestDaemon(unittest.TestCase):
         pool.shutdown(cancel_futures=True)
         with self.assertRaises(concurrent.futures.CancelledError):
             futures[1].result()
+
+    def test_cancel_ends_jobs(self) -> None:
+        pool = self.pool(name=f"cancelled-{os.getpid()}")
+        futures = [pool.submit(calls.rest, 600) for _ in range(2)]
+        tasks: List[divvy.Task] = []
+        while sum(task.data["jobs"]["total"] for task in tasks) < 2:
+            tasks = [t for t in self.client.tasks(label="user", order="newest") if t.data["name"] == f"cancelled-{os.getpid()}"]
+        futures[0].cancel()
+        while "cancelled" not in [job.state for task in tasks for job in task.jobs()]:  # what runs hears of it at its next renewal
+            time.sleep(0.1)
+        self.assertFalse(futures[1].done())
+        pool.shutdown(cancel_futures=True)
+        self.assertLessEqual({task.refresh().state for task in tasks}, {"aborting", "aborted"})
 
     def test_a_killed_job(self) -> None:
         future = self.pool().submit(calls.rest, 600)
