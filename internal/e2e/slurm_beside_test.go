@@ -60,10 +60,10 @@ func arrays(t *testing.T, env []string, jobs int, submitted func()) time.Duratio
 	return took
 }
 
-// besideDAG is a workflow for Snakemake: for each of DIVVY_SAMPLES nine steps, which are one job of the batch system, as people group what is
+// besideDAG is a workflow for Snakemake: for each of SAMPLES 24 steps, which are one job of the batch system, as people group what is
 // short; then pairs of neighbours; then their sum. A job of the batch system starts an interpreter twice.
 const besideDAG = `
-N = int(os.environ["DIVVY_SAMPLES"])
+N = int(os.environ["SAMPLES"])
 rule total:
     input: expand("p{i}", i=range(N - 1))
     output: "total"
@@ -74,7 +74,7 @@ rule first:
     group: "sample"
     resources: mem_mb=100, runtime=5
     shell: "echo {wildcards.i} >{output}"
-for k in range(2, 10):
+for k in range(2, 25):
     rule:
         name: "step%d" % k
         input: "s{i}.%d" % (k - 1)
@@ -83,7 +83,7 @@ for k in range(2, 10):
         resources: mem_mb=100, runtime=5
         shell: "echo $(($(cat {input}) + 1)) >{output}"
 rule pair:
-    input: lambda w: ["s%d.9" % int(w.i), "s%d.9" % (int(w.i) + 1)]
+    input: lambda w: ["s%d.24" % int(w.i), "s%d.24" % (int(w.i) + 1)]
     output: "p{i}"
     resources: mem_mb=100, runtime=5
     shell: "cat {input} >{output}"
@@ -104,7 +104,7 @@ func dags(t *testing.T, env []string, jobs int, submitted func()) time.Duration 
 		}
 		cmd := exec.Command("snakemake", "--nocolor", "--quiet", "--latency-wait", "15", "--slurm", "--jobs", "60", "--max-status-checks-per-second", "1",
 			"--default-resources", "slurm_extra='-A "+account+"'")
-		cmd.Env, cmd.Dir = append(slices.Clone(env), "USER=root", "HOME="+dir, "XDG_CACHE_HOME="+dir, fmt.Sprintf("DIVVY_SAMPLES=%d", jobs/20)), dir
+		cmd.Env, cmd.Dir = append(slices.Clone(env), "USER=root", "HOME="+dir, "XDG_CACHE_HOME="+dir, fmt.Sprintf("SAMPLES=%d", jobs/50)), dir
 		all.Go(func() {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("the workflow of %s: %v\n%s", account, err, out)
@@ -114,8 +114,8 @@ func dags(t *testing.T, env []string, jobs int, submitted func()) time.Duration 
 					t.Logf("%s: %s %v", log, said, err)
 				}
 			}
-			n := jobs / 20
-			want := strconv.Itoa((n - 1) * (n + 15)) // i + 8 of each sample i, twice but the first and the last
+			n := jobs / 50
+			want := strconv.Itoa((n - 1) * (n + 45)) // i + 23 of each sample i, twice but the first and the last
 			if got, err := os.ReadFile(filepath.Join(dir, "total")); err != nil || strings.TrimSpace(string(got)) != want {
 				t.Errorf("the total of %s is %q, not %s: %v", account, got, want, err)
 			}
@@ -174,10 +174,10 @@ func TestClustersSlurmWordsBeside(t *testing.T) {
 	}
 }
 
-// Two workflows of Snakemake, unmodified: 2,000 jobs, or 200. They ask for 100 MB, which their Python alone exceeds: the Slurm that they were
+// Two workflows of Snakemake, unmodified: 2,000 jobs, or 400. They ask for 100 MB, which their Python alone exceeds: the Slurm that they were
 // written for does not look.
 func TestClustersSnakemakeBeside(t *testing.T) {
-	r := beside(t, longOr(2000, 200), []string{"DIVVY_SLURM_MIN_MEMORY_MB=1000"}, dags)
+	r := beside(t, longOr(2000, 400), []string{"DIVVY_SLURM_MIN_MEMORY_MB=1000"}, dags)
 	if both := compete(t, r, map[string]int{"A": 6, "B": 2}); both == 0 {
 		t.Error("the shares did not compete")
 	}
