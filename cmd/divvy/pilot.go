@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -163,8 +164,16 @@ func batchJob(env func(string) string) string {
 			return system[0] + "-" + id
 		}
 	}
+	// HTCondor has no variable for it, but a file.
+	if ad, err := os.ReadFile(env("_CONDOR_JOB_AD")); err == nil {
+		if id := condorJob.FindSubmatch(ad); id != nil {
+			return "htcondor-" + string(id[1])
+		}
+	}
 	return ""
 }
+
+var condorJob = regexp.MustCompile(`(?m)^GlobalJobId = "[^"]*#(\d+\.\d+)#\d+"$`)
 
 // secondSignal returns a channel that the second SIGINT, SIGTERM or SIGUSR2 (Grid Engine's notice) closes; the first one ends the
 // command's context. A third one meets no handler any more and ends the program.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,9 +33,13 @@ func TestPilotUntil(t *testing.T) {
 // A pilot in a batch job has its name.
 func TestBatchJob(t *testing.T) {
 	t.Parallel()
+	ad := filepath.Join(t.TempDir(), ".job.ad") // as HTCondor 23 writes it
+	if err := os.WriteFile(ad, []byte("ClusterId = 12\nGlobalJobId = \"nobody@vm#12.3#1795997929\"\nProcId = 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, value, want string
-	}{{"SLURM_JOB_ID", "17", "slurm-17"}, {"JOB_ID", "4", "gridengine-4"}, {"PBS_JOBID", "9.host", "pbs-9.host"}, {"LSB_JOBID", "", ""}, {"JOB_ID", "a/b", ""}} {
+	}{{"_CONDOR_JOB_AD", ad, "htcondor-12.3"}, {"SLURM_JOB_ID", "17", "slurm-17"}, {"JOB_ID", "4", "gridengine-4"}, {"PBS_JOBID", "9.host", "pbs-9.host"}, {"LSB_JOBID", "", ""}, {"JOB_ID", "a/b", ""}} {
 		env := func(name string) string {
 			if name == c.name {
 				return c.value

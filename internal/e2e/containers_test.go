@@ -78,12 +78,29 @@ cd .. && echo root:x:0:0:root:/root:/bin/sh > etc/passwd && tar -cf "$2" .`
 	return file
 }
 
-func TestContainersPodman(t *testing.T) { inContainers(t, "podman") }
-func TestContainersDocker(t *testing.T) { inContainers(t, "docker") }
+func TestContainersPodman(t *testing.T) {
+	inContainers(t, "podman", busyboxImage, runtimeOf(t, "podman"))
+}
+func TestContainersDocker(t *testing.T) {
+	inContainers(t, "docker", busyboxImage, runtimeOf(t, "docker"))
+}
+
+// Apptainer runs a folder as an image. Root keeps none of its rights in it: sandboxes have not all of them to give.
+func TestApptainer(t *testing.T) {
+	if _, err := exec.LookPath("apptainer"); err != nil {
+		t.Fatalf("%v: this test needs apptainer: .ci/trixie", err)
+	}
+	image := t.TempDir()
+	if out, err := exec.Command("tar", "-xf", busyboxTar(t), "-C", image).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	inContainers(t, "apptainer --no-privs", image, environment())
+}
 
 // inContainers has a pilot run jobs in containers of a real runtime: what they see, how they end, and that none is left, whatever dies.
-func inContainers(t *testing.T, name string) {
-	env, dir := runtimeOf(t, name), t.TempDir()
+func inContainers(t *testing.T, containers, image string, env []string) {
+	name, _, _ := strings.Cut(containers, " ")
+	dir := t.TempDir()
 	page, err := os.ReadFile("../../docs/howto/containers.md")
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +110,7 @@ func inContainers(t *testing.T, name string) {
 		t.Fatal("docs/howto/containers.md has other blocks than a site file and a command")
 	}
 	site := filepath.Join(dir, "site.yml")
-	if err := os.WriteFile(site, []byte(strings.Replace(blocks[0][2], "containers: podman", "containers: "+name, 1)), 0o600); err != nil {
+	if err := os.WriteFile(site, []byte(strings.Replace(blocks[0][2], "containers: podman", "containers: "+containers, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d := start(t, append(slices.Clone(env), "DIVVY_LEASE_RENEW=500ms"), "serve", "--database", pgtest.DSN(t), "--listen", "127.0.0.1:0", "--site", site)
@@ -114,8 +131,8 @@ func inContainers(t *testing.T, name string) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	run := func(rest string) (string, error) { return bash("divvy run --image " + busyboxImage + " " + rest) }
-	if out, err := bash(blocks[1][2]); err != nil || !strings.Contains(out, "I am in "+folder+"\n") {
+	run := func(rest string) (string, error) { return bash("divvy run --image " + image + " " + rest) }
+	if out, err := bash(strings.Replace(blocks[1][2], busyboxImage, image, 1)); err != nil || !strings.Contains(out, "I am in "+folder+"\n") {
 		t.Fatalf("the command of the page: %v\n%s", err, out)
 	}
 
@@ -140,10 +157,14 @@ func inContainers(t *testing.T, name string) {
 		}
 	})
 	t.Run("ends", func(t *testing.T) {
+		fetch := " cannot fetch it: "
+		if name == "apptainer" { // which fetches when it runs
+			fetch = ": "
+		}
 		for want, rest := range map[string]string{
 			"exit code 7": "-- sh -c 'exit 7'",
-			"cannot start: image " + busyboxImage + ": " + name + ": ":                      "-- no-such-command",
-			"cannot start: image localhost/no/such/image:1: " + name + " cannot fetch it: ": "--image localhost/no/such/image:1 -- true",
+			"cannot start: image " + image + ": " + name + ": ":              "-- no-such-command",
+			"cannot start: image localhost/no/such/image:1: " + name + fetch: "--image localhost/no/such/image:1 -- true",
 			"walltime limit: ran ": "--time 1s -- sleep 1000",
 			"memory":               "--memory 50m -- sh -c 'tail -c 300m /dev/zero > /dev/null'",
 		} {
@@ -200,6 +221,9 @@ func await(t *testing.T, file string) {
 func named(t *testing.T, name string, env []string) []string {
 	t.Helper()
 	cmd := exec.Command(name, "ps", "--all", "--filter", "name=divvy-", "--format", "{{.Names}}")
+	if name == "apptainer" { // its containers are processes of the pilot
+		cmd = exec.Command("sh", "-c", "ps -eo pid=,args= | sed -n 's/^ *\\([0-9]*\\) sleep 10000$/\\1/p'")
+	}
 	cmd.Env = env
 	out, err := cmd.Output()
 	if err != nil {
