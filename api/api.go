@@ -20,6 +20,7 @@ import (
 	"github.com/divvyhq/divvy/api/pilots"
 	"github.com/divvyhq/divvy/api/problem"
 	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/api/wire"
 	"github.com/divvyhq/divvy/internal/access"
 	"github.com/divvyhq/divvy/internal/door"
@@ -67,7 +68,7 @@ type Config struct {
 	Reports Reports
 	// Pages tells open pages what has changed; the daemon runs its Publish as a background step. nil = pages do not
 	// update.
-	Pages *web.Hub
+	Pages *hub.Hub
 	// Build is the version of the binary, for GET /v1/status.
 	Build string
 	// Timeout bounds a request without its long poll; 0 = a minute.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/internal/site/strict"
 )
 
@@ -97,7 +97,7 @@ func TestWhatIfForm(t *testing.T) {
 
 // Events over a connection: what is open is told, and the stream ends with the hub.
 func TestEvents(t *testing.T) {
-	hub := web.NewHub()
+	hub := hub.New()
 	b := newBench(t, func(c *Config) { c.Pages = hub })
 	server := httptest.NewServer(b.handler)
 	defer server.Close()

@@ -3,7 +3,7 @@
 //	GET  /  /shares/…  /queues  /tasks  …     a View: its Show gives what there is to see, its template the page
 //	GET  the same with ?format=json            what Show gave, as JSON; so does Accept: application/json
 //	POST paths of an Act                       what people change by a form
-//	GET  /events?of=PATH                       a View's changes, for as long as the page is open (hub.go, events.go)
+//	GET  /events?of=PATH                       a View's changes, for as long as the page is open (hub, events.go)
 //	GET  /assets/…                             the style sheet and the bundled scripts, in the binary (assets.go)
 //	GET  POST /login, POST /logout             where there are tokens: a token for a session of the browser (login.go)
 //	GET  /login/start, /login/back             the same by a login at an issuer of web tokens (issuer.go)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/internal/access"
 )
 
@@ -26,13 +27,23 @@ func TestLocalPath(t *testing.T) {
 	}
 }
 
+// publish is one round; n is how many events it sent.
+func publish(t *testing.T, pages *hub.Hub) (n int) {
+	t.Helper()
+	n, err := pages.Publish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // A stream ends with what let its reader in, or with the right to it: before the next event, or else at a heartbeat.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	for name, publishes := range map[string]bool{"event": true, "heartbeat": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, hub := newStage(t), NewHub()
-				s.page.cfg.Hub = hub
+				s, pages := newStage(t), hub.New()
+				s.page.cfg.Hub = pages
 				var gone atomic.Bool
 				s.page.cfg.Caller = func(*http.Request) *access.Caller {
 					if gone.Load() {
@@ -46,7 +57,7 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 					s.mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/events?of=/queues", nil))
 				}()
 				synctest.Wait()
-				publish(t, hub)
+				publish(t, pages)
 				synctest.Wait()
 				if n := strings.Count(w.Body.String(), "event: update"); n != 1 {
 					t.Fatalf("%d events: %s", n, w.Body)
@@ -54,14 +65,14 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 				gone.Store(true)
 				began := time.Now()
 				if publishes {
-					publish(t, hub)
+					publish(t, pages)
 				}
 				<-over
-				if took := time.Since(began); publishes && took != 0 || took > heartbeat {
+				if took := time.Since(began); publishes && took != 0 || took > hub.Heartbeat {
 					t.Errorf("it went on for %v", took)
 				}
-				if n := strings.Count(w.Body.String(), "event: update"); n != 1 || strings.Contains(w.Body.String(), "still here") || hub.readers != 0 {
-					t.Errorf("%d events, %d readers: %s", n, hub.readers, w.Body)
+				if n := strings.Count(w.Body.String(), "event: update"); n != 1 || strings.Contains(w.Body.String(), "still here") || publish(t, pages) != 0 {
+					t.Errorf("%d events, or a reader that is still there: %s", n, w.Body)
 				}
 			})
 		})

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
@@ -75,7 +76,7 @@ type Config struct {
 	Site       Site
 	Audit      Audit
 	// Hub serves /events; nil: pages stand still.
-	Hub *Hub
+	Hub *hub.Hub
 	// Closed says that a token is asked for. Caller is who makes a request by its token or certificate, nil: nobody who is let in;
 	// Book knows whose a session is.
 	Closed bool

@@ -27,7 +27,7 @@ type frame struct {
 	Path  string // of this page, with its query
 	JSON  string // link to the same as JSON; empty: there is none
 	Live  string // topic of its events; empty: it stands still
-	Shape string // see Update
+	Shape string // see hub.Update
 	Token string // for forms: {{template "token" .}}
 	Said  string // by the act that led here
 	Login bool   // there is a session to end

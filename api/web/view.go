@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"github.com/divvyhq/divvy/api/web/hub"
 )
 
 // View is one page, under one path. To add one: write templates/NAME.html with a block "main", a file view_NAME.go with
@@ -21,7 +23,7 @@ type View struct {
 	// Live gives the cells of a value that change while the page is open, for pages of many rows. Without it, a
 	// template's block "live", if it has one, is sent whole whenever it is different, and put in place of the
 	// element with the id live. Neither: the page stands still.
-	Live func(Dated) Update
+	Live func(Dated) hub.Update
 }
 
 // Dated is what a view shows: a value that encodes as JSON and knows of when it is. Embed AsOf to be one.
@@ -40,16 +42,6 @@ func Now() AsOf { return AsOf{At: time.Now().UTC()} }
 
 // Titled is a Dated value with a title of its own.
 type Titled interface{ Heading() string }
-
-// Update is what of a page may change while it is open. Cells are texts by the key that an element names in data-live;
-// with data-live-attr it is that attribute that changes, with data-live-row the element is a row
-// whose data-x is the first of the texts between tabs, and whose last cells are the others. When Shape differs from the page's, rows came or went and
-// the page asks for its HTML again.
-type Update struct {
-	Shape string            `json:"shape,omitempty"`
-	Cells map[string]string `json:"cells,omitempty"`
-	HTML  string            `json:"html,omitempty"` // of the block "live"
-}
 
 // Request is a request for a view or an act.
 type Request struct {

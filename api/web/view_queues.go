@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -167,8 +168,8 @@ func (q QueueLine) Cells() []cell {
 }
 
 // update tells open pages what has changed: queues that come or go, and states, are another shape.
-func (s QueuesPage) update() Update {
-	u := Update{Cells: map[string]string{}}
+func (s QueuesPage) update() hub.Update {
+	u := hub.Update{Cells: map[string]string{}}
 	var shape strings.Builder
 	fmt.Fprintf(&shape, "%d %d", s.Total, s.Page)
 	for _, q := range s.Queues {

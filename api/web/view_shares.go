@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/dispatcher"
 )
 
@@ -110,8 +111,8 @@ func untilTarget(s dispatcher.ShareStanding) string {
 	return span(time.Duration(*s.AtTarget * float64(time.Second)))
 }
 
-func (s SharesPage) update() Update {
-	u := Update{Shape: fmt.Sprintf("%d %d", s.Version, len(s.Pools)), Cells: map[string]string{}}
+func (s SharesPage) update() hub.Update {
+	u := hub.Update{Shape: fmt.Sprintf("%d %d", s.Version, len(s.Pools)), Cells: map[string]string{}}
 	for _, p := range s.Pools {
 		u.Shape += fmt.Sprintf(" %s %d %t", p.Pool, len(p.Shares), p.ByWeight())
 		u.Cells[p.Pool+".held"], u.Cells[p.Pool+".round"] = units(p.Held), units(p.Round)

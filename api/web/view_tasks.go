@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/generator/view"
 )
 
@@ -143,8 +144,8 @@ func deadlineSays(d *view.DeadlineState) string {
 func (t TaskLine) Age(at time.Time) string { return span(max(0, at.Sub(t.CreatedAt))) }
 
 // update tells open pages what has changed. Tasks that come, go or change their state are another shape.
-func (s TasksPage) update() Update {
-	u := Update{Cells: map[string]string{}}
+func (s TasksPage) update() hub.Update {
+	u := hub.Update{Cells: map[string]string{}}
 	var shape strings.Builder
 	for _, t := range s.Tasks {
 		fmt.Fprintf(&shape, "%d%s%d%s ", t.ID, t.State, t.Priority, t.Reason)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
@@ -94,6 +95,6 @@ func (r *rooms) acts() []Act {
 }
 
 // live is a View.Live of a value of one type.
-func live[T Dated](update func(T) Update) func(Dated) Update {
-	return func(d Dated) Update { return update(d.(T)) }
+func live[T Dated](update func(T) hub.Update) func(Dated) hub.Update {
+	return func(d Dated) hub.Update { return update(d.(T)) }
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/divvyhq/divvy/api/web"
+	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/cmd/divvy/config"
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/generator"
@@ -42,7 +42,7 @@ type Daemon struct {
 	hooks      *hooks.Hooks
 	news       *loops.News
 	company    company
-	pages      *web.Hub
+	pages      *hub.Hub
 	outputs    *live.Outputs
 
 	ports ports
@@ -52,7 +52,7 @@ type Daemon struct {
 
 // New makes a daemon that logs to log.
 func New(cfg config.Config, log *slog.Logger) *Daemon {
-	d := &Daemon{cfg: cfg, log: log, news: loops.NewNews(), pages: web.NewHub(), outputs: live.New(live.Limits{})}
+	d := &Daemon{cfg: cfg, log: log, news: loops.NewNews(), pages: hub.New(), outputs: live.New(live.Limits{})}
 	d.life = lifetime{within: cfg.StopWithin, log: log, failed: make(chan error, 1)}
 	d.watch.registry = newRegistry()
 	d.watch.sql = pg.NewMetrics(d.watch.registry)

@@ -1,4 +1,4 @@
-package web
+package hub
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func publish(t *testing.T, h *Hub) int {
 
 // However many look, a view is built once a round; only what is different goes out.
 func TestHubBuildsOnceForAll(t *testing.T) {
-	h, c := NewHub(), &cells{shape: "s", of: map[string]string{"a": "1", "b": "1"}}
+	h, c := New(), &cells{shape: "s", of: map[string]string{"a": "1", "b": "1"}}
 	var readers []*reader
 	for range 50 {
 		r, first, err := h.subscribe("/", "", c.build)
@@ -104,7 +104,7 @@ func TestHubBuildsOnceForAll(t *testing.T) {
 
 // Who comes back with the id of the last event gets what it has missed; with an id of another time, all.
 func TestHubResumes(t *testing.T) {
-	h, c := NewHub(), &cells{of: map[string]string{"a": "0", "b": "0"}}
+	h, c := New(), &cells{of: map[string]string{"a": "0", "b": "0"}}
 	r, _, err := h.subscribe("/", "", c.build)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestHubResumes(t *testing.T) {
 
 // A reader that does not keep up is sent away; the others are not held up.
 func TestHubDropsSlowReaders(t *testing.T) {
-	h, c := NewHub(), &cells{}
+	h, c := New(), &cells{}
 	slow, _, _ := h.subscribe("/", "", c.build)
 	quick, _, _ := h.subscribe("/", "", c.build)
 	for range mostBehind + 1 {
@@ -158,7 +158,7 @@ func TestHubDropsSlowReaders(t *testing.T) {
 
 // A view that fails says so, keeps its age, and does not keep the others from being built.
 func TestHubBuildFails(t *testing.T) {
-	h, bad, good := NewHub(), &cells{}, &cells{}
+	h, bad, good := New(), &cells{}, &cells{}
 	r, _, _ := h.subscribe("/bad", "", bad.build)
 	s, _, _ := h.subscribe("/good", "", good.build)
 	publish(t, h)
@@ -177,13 +177,13 @@ func TestHubBuildFails(t *testing.T) {
 }
 
 func TestHubBounds(t *testing.T) {
-	h, c := NewHub(), &cells{}
+	h, c := New(), &cells{}
 	for i := range mostTopics {
 		if _, _, err := h.subscribe(fmt.Sprint(i), "", c.build); err != nil {
 			t.Fatal(i, err)
 		}
 	}
-	if _, _, err := h.subscribe("one more", "", c.build); !errors.Is(err, errTooManyPages) {
+	if _, _, err := h.subscribe("one more", "", c.build); !errors.Is(err, ErrTooMany) {
 		t.Error("topics:", err)
 	}
 	for i := h.readers; i < mostReaders; i++ {
@@ -191,7 +191,7 @@ func TestHubBounds(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
-	if _, _, err := h.subscribe("0", "", c.build); !errors.Is(err, errTooManyPages) {
+	if _, _, err := h.subscribe("0", "", c.build); !errors.Is(err, ErrTooMany) {
 		t.Error("readers:", err)
 	}
 	h.Close()

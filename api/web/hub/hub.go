@@ -1,4 +1,4 @@
-package web
+package hub
 
 import (
 	"bytes"
@@ -21,7 +21,8 @@ const (
 	buildWithin = 5 * time.Second
 )
 
-var errTooManyPages = errors.New("too many pages are open at this daemon")
+// ErrTooMany is returned for a page more than a daemon keeps open.
+var ErrTooMany = errors.New("too many pages are open at this daemon")
 
 // Hub tells open pages what has changed. A view is built once per round for all its readers. Publish is a background
 // step; its ticker sets the length of a round.
@@ -32,12 +33,25 @@ type Hub struct {
 	closed  bool
 }
 
-// NewHub returns a hub without readers.
-func NewHub() *Hub { return &Hub{topics: map[string]*topic{}} }
+// New returns a hub without readers.
+func New() *Hub { return &Hub{topics: map[string]*topic{}} }
+
+// Update is what of a page may change while it is open. Cells are texts by the key that an element names in data-live;
+// with data-live-attr it is that attribute that changes, with data-live-row the element is a row
+// whose data-x is the first of the texts between tabs, and whose last cells are the others. When Shape differs from the page's, rows came or went and
+// the page asks for its HTML again.
+type Update struct {
+	Shape string            `json:"shape,omitempty"`
+	Cells map[string]string `json:"cells,omitempty"`
+	HTML  string            `json:"html,omitempty"` // of the block "live"
+}
+
+// Build makes a view; at is when what it shows was so.
+type Build func(context.Context) (u Update, at time.Time, err error)
 
 // topic is one view with its parameters. Only Publish changes seq, last and at, under the hub's lock.
 type topic struct {
-	build   func(context.Context) (Update, time.Time, error)
+	build   Build
 	epoch   string // distinguishes event ids of this life of the topic from earlier lives
 	seq     int64
 	last    Update
@@ -67,13 +81,13 @@ type message struct {
 }
 
 // subscribe adds a reader to a topic. first is what the page needs before the next event; it may be empty.
-func (h *Hub) subscribe(key, lastID string, build func(context.Context) (Update, time.Time, error)) (r *reader, first []byte, err error) {
+func (h *Hub) subscribe(key, lastID string, build Build) (r *reader, first []byte, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topics[key]
 	switch {
 	case h.closed || h.readers >= mostReaders, t == nil && len(h.topics) >= mostTopics:
-		return nil, nil, errTooManyPages
+		return nil, nil, ErrTooMany
 	case t == nil:
 		t = &topic{build: build, epoch: strconv.FormatInt(time.Now().UnixNano(), 36), readers: map[*reader]struct{}{}}
 		h.topics[key] = t
