@@ -12,12 +12,14 @@ import (
 	"github.com/divvyhq/divvy/dispatcher"
 	"github.com/divvyhq/divvy/dispatcher/explain"
 	"github.com/divvyhq/divvy/dispatcher/lookup"
+	"github.com/divvyhq/divvy/generator/view"
 )
 
 // JobPage is a job: its attempts, what they wrote, and why it waits or runs.
 type JobPage struct {
 	AsOf
 	Job     dispatcher.JobRow      `json:"job"`
+	Failure *Failure               `json:"failure,omitempty"` // of a job that failed, or is to be tried again
 	Moves   []Moment               `json:"timeline"`
 	Explain dispatcher.Explanation `json:"explain"` // at most some seconds old; its at says
 	Attempt int                    `json:"log_attempt,omitempty"`
@@ -63,7 +65,46 @@ func (w *work) jobPage(ctx context.Context, r *Request) (Dated, error) {
 			return nil, err
 		}
 	}
+	out.Failure = w.failed(ctx, out)
 	return out, nil
+}
+
+// Failure is the attempt that did not do its work, before all else that is known of its job.
+type Failure struct {
+	Attempt  dispatcher.Attempt `json:"attempt"`
+	Tail     string             `json:"tail"`     // the last lines that it wrote
+	Siblings view.JobCounts     `json:"siblings"` // the jobs of its task, with its own
+}
+
+// failureLines are shown of what a failed attempt wrote; the rest is further down.
+const failureLines = 12
+
+// failed is how the last attempt failed; nil: it did not, or another one has begun.
+func (w *work) failed(ctx context.Context, p JobPage) *Failure {
+	n := len(p.Job.Attempts)
+	if n == 0 || p.Job.Attempts[n-1].State != string(dispatcher.Failed) && p.Job.Attempts[n-1].State != string(dispatcher.Lost) {
+		return nil
+	}
+	f := &Failure{Attempt: p.Job.Attempts[n-1]}
+	if f.Attempt.Attempt == p.Attempt {
+		lines := strings.Split(strings.TrimRight(p.Log, "\n"), "\n")
+		f.Tail = strings.Join(lines[max(0, len(lines)-failureLines):], "\n")
+	}
+	if t, err := w.tasks.Task(ctx, p.Job.Task); err == nil { // of a task that was deleted nothing is said
+		f.Siblings = t.Jobs
+	}
+	return f
+}
+
+// How is its end in a few words.
+func (f *Failure) How() string {
+	switch a := f.Attempt; {
+	case a.State == string(dispatcher.Lost):
+		return "lost: its pilot renewed the lease no more"
+	case a.ExitCode != nil:
+		return fmt.Sprintf("failed with exit code %d", *a.ExitCode)
+	}
+	return "failed"
 }
 
 // explained is an explanation that is some seconds old at the most, and of the job's present state.

@@ -45,3 +45,36 @@ func TestWordsOfIDs(t *testing.T) {
 		}
 	}
 }
+
+// The page of a job that failed begins with that: how, where, what it wrote at the end, how the others did. Once another attempt has begun
+// it does not.
+func TestJobBeginsWithItsFailure(t *testing.T) {
+	s := filled(t)
+	s.world.log = strings.Repeat("before\n", 100) + "No such file: a.root\n"
+	last := &s.world.job.Attempts[0]
+	last.Meaning, last.Judged = "The input is missing.", "By rule 2 it is tried again."
+	page := s.get("/jobs/77")
+	said := page.byID("failure")
+	if said == nil || strings.Index(page.words(), said.words()) > strings.Index(page.words(), s.world.explain.Summary) {
+		t.Fatalf("it does not begin with the failure: %s", page.words())
+	}
+	for _, want := range []string{"Attempt 1 failed with exit code 3", "no <space>", "The input is missing.", "At queue CERN, node n1, pilot p1", "By rule 2 it is tried again.",
+		"No such file: a.root", "Of the 1 000 jobs of task 5 399 finished, 1 failed, 20 run."} {
+		if !strings.Contains(said.words(), want) {
+			t.Errorf("it does not say %q: %s", want, said.words())
+		}
+	}
+	if n := strings.Count(said.words(), "before"); n != failureLines-1 {
+		t.Errorf("%d lines before the last", n)
+	}
+	last.State, last.ExitCode = "lost", nil
+	if said := s.get("/jobs/77").byID("failure"); said == nil || !strings.Contains(said.words(), "Attempt 1 lost: its pilot renewed the lease no more") {
+		t.Error("a lost attempt")
+	}
+	for _, state := range []string{"running", "finished", "cancelled"} {
+		last.State = state
+		if s.get("/jobs/77").byID("failure") != nil {
+			t.Errorf("an attempt that is %s", state)
+		}
+	}
+}
