@@ -85,12 +85,17 @@ func (u *slurmUser) submit(line string) string {
 	return strings.TrimSpace(id)
 }
 
-// says waits until a line of shell prints this.
+// says waits until a line of shell prints this. Each look starts processes, which take the time of what it waits for: so it rests between them.
 func (u *slurmUser) says(line, want string) {
 	u.t.Helper()
 	servetest.Eventually(u.t, time.Minute, func() (bool, string) {
+		begun := time.Now()
 		o := u.sh(line)
-		return o.code == 0 && o.out == want, line + ": " + o.out + o.err + "\nwant " + want
+		if o.code == 0 && o.out == want {
+			return true, ""
+		}
+		time.Sleep(min(2*time.Since(begun), 2*time.Second))
+		return false, line + ": " + o.out + o.err + "\nwant " + want
 	})
 }
 

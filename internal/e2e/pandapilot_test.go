@@ -49,6 +49,8 @@ type pandaWorld struct {
 
 // TestPandaPilot runs PanDA's pilot and prun as their projects publish them. Each play has a queue and a pilot; they wait most of the time,
 // and all at once.
+//
+//nolint:tparallel // no other test runs beside it
 func TestPandaPilot(t *testing.T) {
 	w := newPandaWorld(t)
 	for name, play := range map[string]func(*testing.T, *pandaWorld){"finished": w.finished, "failed": w.failed, "killed": w.killed, "died": w.died, "x509": w.x509, "prun": w.prun} {

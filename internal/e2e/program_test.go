@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the program under test, built once at the first need.
+// built is the program under test, built once at the first need, unless DIVVY_TEST_PROGRAM names it.
 var built struct {
 	once sync.Once
 	dir  string
@@ -37,6 +37,9 @@ var built struct {
 
 func binary(t testing.TB) string {
 	t.Helper()
+	if file := os.Getenv("DIVVY_TEST_PROGRAM"); file != "" {
+		return file
+	}
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "divvy-e2e-"); built.err != nil {
 			return
@@ -229,13 +232,14 @@ func clientOf(t testing.TB, url string, with ...func(*client.Config)) *client.Cl
 	return c
 }
 
-// eventually polls until the condition holds.
+// eventually polls until the condition holds, less often the longer that takes: looks are work for what is looked at.
 func eventually(t testing.TB, within time.Duration, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(within); !holds(); {
+	rest := 10 * time.Millisecond
+	for deadline := time.Now().Add(within); !holds(); rest = min(rest*5/4, 100*time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", within, what)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(rest)
 	}
 }

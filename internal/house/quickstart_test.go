@@ -152,7 +152,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// built is where the program is, once somebody has needed it.
+// built is where the program is, once somebody has needed it, unless DIVVY_TEST_PROGRAM names it.
 var built struct {
 	once sync.Once
 	dir  string
@@ -161,6 +161,9 @@ var built struct {
 
 func program(t *testing.T) string {
 	t.Helper()
+	if file := os.Getenv("DIVVY_TEST_PROGRAM"); file != "" {
+		return file
+	}
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "dq"); built.err != nil {
 			return

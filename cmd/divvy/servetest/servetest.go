@@ -78,15 +78,14 @@ func (l lines) Write(p []byte) (int, error) {
 // Eventually polls until ok, and fails the test with the last complaint when that takes too long.
 func Eventually(t testing.TB, within time.Duration, ok func() (bool, string)) {
 	t.Helper()
-	tick, over := time.NewTicker(20*time.Millisecond), time.After(within)
-	defer tick.Stop()
-	for {
+	over := time.After(within)
+	for rest := 10 * time.Millisecond; ; rest = min(rest*5/4, 100*time.Millisecond) {
 		good, complaint := ok()
 		if good {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(rest):
 		case <-over:
 			t.Fatal(complaint)
 		}

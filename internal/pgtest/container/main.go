@@ -40,7 +40,9 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(dsn)
+	if _, err = fmt.Fprintln(os.Stdout, dsn); err != nil {
+		return err
+	}
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
