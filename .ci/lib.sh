@@ -74,7 +74,7 @@ dying() {
   if [[ -z $engine_up ]]; then return; fi
   from_container "testcontainers" ./internal/pgtest
   tests "statements on PostgreSQL 17" -run TestStatementsPrepare ./internal/house
-  tests "deploy" -tags deploy -timeout 20m ./deploy # the image is built from nothing
+  tests "deploy" -tags deploy -timeout 20m ./deploy # nightly has Docker compile what the image is made of
 }
 
 # beside COMMAND : runs it beside what follows, until joined, which prints what it said. For what waits most of the time.
@@ -183,7 +183,7 @@ engine() {
     exports=$("$containers/engine.sh" start)
     eval "$exports"
     "$containers/postgres-image.sh" postgres:17-alpine
-    "$containers/base-images.sh" golang=golang:1.26 static=gcr.io/distroless/static-debian12:nonroot busybox=busybox:1.37
+    "$containers/base-images.sh" ${DIVVY_LONG:+golang=golang:1.26} static=gcr.io/distroless/static-debian12:nonroot busybox=busybox:1.37
     engine_up=yes
   elif docker version >/dev/null 2>&1; then
     engine_up=yes

@@ -43,10 +43,11 @@ func makeEngine() {
 			_ = os.Setenv(key, os.ExpandEnv(value))
 		}
 	}
-	for _, command := range [][]string{
-		{"postgres-image.sh", "postgres:17-alpine"},
-		{"base-images.sh", "golang=golang:1.26", "static=gcr.io/distroless/static-debian12:nonroot", "busybox=busybox:1.37"},
-	} {
+	images := []string{"base-images.sh", "static=gcr.io/distroless/static-debian12:nonroot", "busybox=busybox:1.37"}
+	if whole() {
+		images = append(images, "golang=golang:1.26")
+	}
+	for _, command := range [][]string{{"postgres-image.sh", "postgres:17-alpine"}, images} {
 		cmd := exec.Command(filepath.Join(containers, command[0]), command[1:]...)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
@@ -73,6 +74,9 @@ func up(t *testing.T, files []string, env ...string) *project {
 	}
 	p := &project{t: t, name: "divvytest" + strings.ToLower(rand.Text()[:8]), files: files, ask: "serve"}
 	p.env = append(os.Environ(), append(env, "DIVVY_PORT=0", "DIVVY_PORT_2=0", "PROMETHEUS_PORT=0", "DIVVY_SLOTS=4", "DIVVY_TAG="+p.name)...)
+	if !whole() {
+		p.files = append(slices.Clone(files), p.builtHere())
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(p.compose(nil, "logs", "--no-color", "--tail", "40"))
