@@ -7,7 +7,7 @@ kustomize_version=v5.8.1
 kube_score_version=v1.20.0
 govulncheck_version=v1.9.0
 cache=${DIVVY_CI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/divvy-ci} # tools, kept between runs
-tags=browser,cgroup,chaos,clusters,containers,deploy,issuer,manifests,pandapilot,pgbouncer,promtool,python    # what needs more than Go and PostgreSQL
+tags=$(sed -n 's/^  build-tags: \[\(.*\)\]$/\1/p' .golangci.yml | tr -d ' ') # what needs more than Go and PostgreSQL
 containers=${DIVVY_CONTAINERS:-../shared/tools/containers}                # makes an engine on machines without one
 clients=${DIVVY_PANDA_CLIENTS:-../shared/clients}                         # PanDA's pilot and panda-client, on machines that have them
 clusters=${DIVVY_CLUSTER_TOOLS:-../shared/tools/clusters}                # workflow engines that speak to batch systems, on machines that have them
@@ -17,6 +17,7 @@ totals=$work/totals
 : >"$totals"
 
 export GOFLAGS=${GOFLAGS:--trimpath} # so that what another clone has compiled need not be compiled again
+export CGO_ENABLED=0                 # as what is released, so that the image and the tests are of one compilation; race needs cgo
 
 say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
@@ -50,14 +51,26 @@ check() {
 # skip REASON : for a command of check, which returns after it. Not from a subshell: there nobody hears it.
 skip() { skipped=$1; }
 
-# tests NAME ARGUMENTS... : go test with these arguments; each test counts. runs_in is a script that it runs in, budget what a
-# package and a test may take, as tally has it.
+# tests NAME ARGUMENTS... : go test with these arguments; each test counts. runs_in is a script that it runs in. Static vets all packages.
 tests() {
-  local name=$1 ours; shift
+  local name=$1; shift
   say "$name: go test $*"
+  counted "$name" ${runs_in:-} go test -json -count=1 -vet=off "$@"
+}
+
+# e2e NAME FLAGS... : tests of internal/e2e that have a tag, out of one binary of all tags: to link it takes as long as some of them.
+e2e() {
+  local name=$1; shift
+  say "$name: internal/e2e $*"
+  counted "$name" go -C internal/e2e tool test2json -t -p github.com/divvyhq/divvy/internal/e2e "$work/e2e.test" -test.v=test2json -test.paniconexit0 "${@/#-/-test.}"
+}
+
+# counted NAME COMMAND... : a command that prints what go test -json does. budget is what a package and a test may take, as tally has it.
+counted() {
+  local name=$1 ours; shift
   ours=$(wc -l <"$totals")
   # A failed test makes both fail, and is in the totals already.
-  if ! ${runs_in:-} go test -json -count=1 "$@" | "$work/tally" -totals "$totals" ${budget:-} "$name"; then
+  if ! "$@" | "$work/tally" -totals "$totals" ${budget:-} "$name"; then
     if (($(wc -l <"$totals") == ours)); then echo "0 1" >>"$totals"; fi
     echo "FAILED: $name"
   fi
@@ -69,7 +82,7 @@ waiting() { failover; pilots; provisioned; python; issuer; dying; }
 # dying : whatever dies, and then a recount; and the release before beside this one. Where nothing may be mounted, the play of the full
 # disk says SKIPPED. Then what needs containers.
 dying() {
-  tests "chaos" -tags chaos -timeout 15m -parallel 2 -run 'TestChaos|TestUpgrade|TestDatabaseClock|TestWire|TestCourier' ./internal/e2e ./internal/chaos
+  e2e "chaos" -timeout 15m -parallel 2 -run 'TestChaos|TestUpgrade|TestDatabaseClock'
   engine
   if [[ -z $engine_up ]]; then return; fi
   from_container "testcontainers" ./internal/pgtest
@@ -211,6 +224,13 @@ prepare() {
   go build -o "$work/tally" .ci/tally.go
   go mod download
   linter
+  check "what internal/e2e runs" e2e_built
+}
+
+# e2e_built : divvy and the tests of it as a whole, linked once.
+e2e_built() {
+  export DIVVY_TEST_PROGRAM=$work/divvy
+  go build -o "$DIVVY_TEST_PROGRAM" ./cmd/divvy && go test -c -vet=off -tags "$tags" -o "$work/e2e.test" ./internal/e2e
 }
 
 # bundled : the page's scripts are what their sources make. The packages that they need come by npm, where there is one.
@@ -219,13 +239,13 @@ bundled() {
   go -C api/web/bundle vet . && go -C api/web/bundle run . -check ../src ../assets
 }
 
-# browser : the page in a Chromium, and its pictures, which are left in report/screenshots.
+# browser : the page in a Chromium, and its pictures, which are left in report/screenshots; alerts and dashboards, which are of the same package.
 browser() {
-  DIVVY_SCREENSHOTS=$PWD/report/screenshots tests "browser" -tags browser ./cmd/divvy/serve -run TestBrowser
+  DIVVY_SCREENSHOTS=$PWD/report/screenshots tests "browser, alerts and dashboards" -tags browser,promtool ./cmd/divvy/serve -run 'TestBrowser|Promtool'
 }
 
 # failover : a PostgreSQL of two nodes under Patroni, killed and switched over. run has the short form.
-failover() { tests "failover" -tags chaos -timeout 20m -run TestPatroni "$@" ./internal/e2e; }
+failover() { e2e "failover" -timeout 20m -run TestPatroni "$@"; }
 
 # failover_17 : the same with what Debian 13 has, which is run without being installed.
 failover_17() { local runs_in=.ci/trixie; tests "failover with PostgreSQL 17" -tags chaos -timeout 20m -run TestPatroni "$@" ./internal/e2e; }
@@ -236,24 +256,24 @@ pilots() {
   local name="PanDA's own pilot and prun"
   if [[ ! -x $clients/run_pilot.sh ]]; then check "$name" skip "$clients (DIVVY_PANDA_CLIENTS) is not here: they are NOT tested"
   elif ! unshare --pid --fork --mount-proc --kill-child true; then check "$name" skip "no PID namespace can be made here: they are NOT tested"
-  else DIVVY_PANDA_CLIENTS=$(realpath "$clients") tests "$name" -tags pandapilot -parallel 6 -timeout 15m -run TestPandaPilot ./internal/e2e
+  else DIVVY_PANDA_CLIENTS=$(realpath "$clients") e2e "$name" -parallel 6 -timeout 15m -run TestPandaPilot
   fi
 }
 
 # python : the Python client: its types, and its tests, page and examples against a daemon. Jobs start an interpreter each.
 python() {
   check "mypy" mypy --config-file api/python/pyproject.toml --cache-dir "$work/mypy" api/python/divvy
-  tests "Python" -tags python -timeout 15m -run TestPython ./internal/e2e
+  e2e "Python" -timeout 15m -run TestPython
 }
 
 # issuer : people log in at an issuer that others wrote, a module of its own.
-issuer() { tests "issuer" -tags issuer -run TestIssuer ./internal/e2e; }
+issuer() { e2e "issuer" -timeout 10m -run TestIssuer; }
 
 # engines : workflow engines of Debian, which take divvy for Slurm, and arrays beside a real one. They wait for minutes between looks, and are nightly's.
 engines() {
   local name="Snakemake and Toil by Slurm's words"
   if [[ ! -x $clusters/snakemake.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
-  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 40m -run TestClustersSlurmWords ./internal/e2e
+  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") e2e "$name" -timeout 40m -run TestClustersSlurmWords
   fi
 }
 
@@ -263,7 +283,7 @@ provisioned() {
   local name="Pilots of batch systems" but=()
   [[ -z ${1:-} || -x /usr/sbin/sshd ]] || { check "Pilots by ssh" skip "no openssh-server is here: it is NOT tested"; but=(-skip TestClustersProvisionSSH); }
   if [[ ! -x $clusters/slurm.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
-  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") tests "$name" -tags clusters -timeout 30m "${but[@]}" -run "${1:-TestClustersProvision\$}" ./internal/e2e
+  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") e2e "$name" -timeout 30m "${but[@]}" -run "${1:-TestClustersProvision\$}"
   fi
 }
 
@@ -281,9 +301,8 @@ short_bench() {
 static() {
   check "go.mod is tidy" go mod tidy -diff
   check "gofmt" formatted
-  check "go vet -tags $tags" go vet -tags "$tags" ./...
-  check "golangci-lint" "$golangci" run ./...
+  check "golangci-lint, with go vet's checks" "$golangci" run ./...
   check "api/web/assets" bundled
-  tests "tally" .ci/tally.go .ci/tally_test.go
-  tests "table of faults" .ci/faults.go .ci/faults_test.go
+  tests "tally" -vet=all .ci/tally.go .ci/tally_test.go
+  tests "table of faults" -vet=all .ci/faults.go .ci/faults_test.go
 }
