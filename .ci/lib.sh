@@ -195,6 +195,8 @@ engine() {
     docker version >/dev/null 2>&1 || "$containers/engine.sh" status >/dev/null || engine_started=yes
     exports=$("$containers/engine.sh" start)
     eval "$exports"
+    # All containers together have the share of CPU of one process outside of them, which is little beside go test: give them that of eight.
+    if mkdir -p /sys/fs/cgroup/cpu/docker; then echo 8192 >/sys/fs/cgroup/cpu/docker/cpu.shares; fi 2>/dev/null || true
     "$containers/postgres-image.sh" postgres:17-alpine
     "$containers/base-images.sh" ${DIVVY_LONG:+golang=golang:1.26} static=gcr.io/distroless/static-debian12:nonroot busybox=busybox:1.37
     engine_up=yes
