@@ -10,6 +10,7 @@ import (
 	"github.com/divvyhq/divvy/generator"
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // submitAs makes a task of n jobs out of parts of a specification and waits until all of them are ready.
@@ -56,7 +57,7 @@ func rush(t *testing.T, pilots []*fakePilot) {
 // Pilots of both generations that ask at the same moment with the same filter, while as many jobs pass it as they are, all
 // get one of these jobs: for each filter, and for all of them together. Jobs that do not pass it stand before them.
 func TestCrowdWithFilters(t *testing.T) {
-	const n = 500
+	n := int64(min(pgtest.Draws(500), 500))
 	world := newWorld(t)
 	small := spec.Requirements{MemoryMB: 2000, DiskMB: 10000, Walltime: 3600}
 	for name, c := range map[string]struct {

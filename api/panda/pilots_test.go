@@ -9,6 +9,7 @@ import (
 
 	"github.com/divvyhq/divvy/api/panda/wire"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/pgtest"
 )
 
 // each runs a scenario with pilots of both generations, which ends all jobs that it makes.
@@ -201,7 +202,7 @@ func TestSuperseded(t *testing.T) {
 
 // Pilots that ask at the same moment for what there is enough of all get it.
 func TestCrowd(t *testing.T) {
-	const n = 500
+	n := int64(min(pgtest.Draws(500), 500))
 	each(t, func(t *testing.T, w *world, pilot func() *fakePilot) {
 		task := w.submit(n, 1, "true")
 		w.until("all jobs are ready", func() bool {

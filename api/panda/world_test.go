@@ -85,16 +85,21 @@ func (w *world) in(t *testing.T) *world {
 	return &same
 }
 
-// tick calls a step until ctx ends.
+// tick calls a step until ctx ends, less often while there is nothing to do.
 func (w *world) tick(ctx context.Context, step func(context.Context) (int, error)) {
-	for ctx.Err() == nil {
-		if _, err := step(ctx); err != nil && ctx.Err() == nil {
+	const soon = 20 * time.Millisecond
+	for rest := soon; ctx.Err() == nil; rest = min(rest*3/2, 100*time.Millisecond) {
+		did, err := step(ctx)
+		if err != nil && ctx.Err() == nil {
 			w.t.Errorf("a step: %v", err)
 			return
 		}
+		if did > 0 {
+			rest = soon
+		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(rest):
 		}
 	}
 }

@@ -165,14 +165,13 @@ func (d *Dispatcher) must(err error) {
 	}
 }
 
-// Until waits for what is to happen soon.
+// Until waits for what is to happen soon, and looks less often the longer that takes.
 func (d *Dispatcher) Until(what string, is func() bool) {
 	d.t.Helper()
-	deadline, look := time.After(Within), time.NewTicker(2*time.Millisecond)
-	defer look.Stop()
-	for !is() {
+	deadline := time.After(Within)
+	for rest := 2 * time.Millisecond; !is(); rest = min(rest*5/4, 25*time.Millisecond) {
 		select {
-		case <-look.C:
+		case <-time.After(rest):
 		case <-deadline:
 			d.t.Fatalf("not within %v: %s", Within, what)
 		}
