@@ -47,8 +47,8 @@ func init() {
 	}
 }
 
-// startHeld starts such a pilot in a control group that is delegated to it, as systemd does.
-func startHeld(t *testing.T, jobs ...wire.Lease) (group, dir string, cmd *exec.Cmd) {
+// startHeld makes such a pilot ready, of a user and in a control group that is delegated to it, as by systemd.
+func startHeld(t *testing.T, user int, jobs ...wire.Lease) (group, dir string, cmd *exec.Cmd) {
 	t.Helper()
 	const root = "/sys/fs/cgroup"
 	if err := os.WriteFile(root+"/cgroup.subtree_control", []byte("+cpu +memory"), 0); err != nil {
@@ -61,6 +61,12 @@ func startHeld(t *testing.T, jobs ...wire.Lease) (group, dir string, cmd *exec.C
 	if err := unix.Setxattr(group, "trusted.delegate", []byte("1"), 0); err != nil {
 		t.Fatal(err)
 	}
+	dir = t.TempDir()
+	for _, path := range []string{group, group + "/cgroup.procs", group + "/cgroup.subtree_control", group + "/cgroup.threads", dir, filepath.Dir(dir)} {
+		if err := os.Chown(path, user, user); err != nil {
+			t.Fatal(err)
+		}
+	}
 	fd, err := os.Open(group)
 	if err != nil {
 		t.Fatal(err)
@@ -70,10 +76,9 @@ func startHeld(t *testing.T, jobs ...wire.Lease) (group, dir string, cmd *exec.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = t.TempDir()
 	cmd = exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "PILOT_TEST_PART=held", "PILOT_TEST_DIR="+dir, "PILOT_TEST_JOBS="+string(text))
-	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(fd.Fd())}
+	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(fd.Fd()), Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	cmd.Stderr = t.Output()
 	return group, dir, cmd
 }
@@ -88,7 +93,7 @@ used=$(sed -n 's/usage_usec //p' $g/cpu.stat); read to x < /proc/uptime; echo $g
 func TestCgroupHolds(t *testing.T) {
 	core, memory := shell(spin), shell("dd if=/dev/zero of=/dev/shm/large bs=1M count=200") // which no measurement of processes sees
 	core.Cores, memory.MemoryMB = 1, 100
-	group, _, cmd := startHeld(t, core, memory)
+	group, _, cmd := startHeld(t, 65534, core, memory)
 	defer os.Remove("/dev/shm/large")
 	out, err := cmd.Output()
 	if err != nil {
@@ -118,7 +123,7 @@ func TestCgroupHolds(t *testing.T) {
 // Of a pilot that is killed no process of a job is left, whatever that has done to hide, and no group.
 func TestCgroupOfKilledPilot(t *testing.T) {
 	job := shell("env -i setsid sh -c 'cd /; echo $$ > '$PWD/hidden'; exec sleep 1000' & echo $$ > up; wait")
-	group, dir, cmd := startHeld(t, job)
+	group, dir, cmd := startHeld(t, 0, job)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
