@@ -17,7 +17,7 @@ import (
 // pageRoutes adds the page for people to the routes.
 func (s *server) pageRoutes(root chi.Router) *web.Page {
 	c := web.Config{
-		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Steering: s.Steering, Site: s.Site, Audit: s.Access, Hub: s.Pages,
+		Dispatcher: pageDispatcher{s.dispatcher, s}, Tasks: s.Tasks, Steering: s.Steering, Site: s.Site, Audit: s.Access, Reports: s.Reports, Hub: s.Pages,
 		Closed: s.Closed, Caller: s.edge.CallerOrNil, Book: s.Book, Outside: s.Outside,
 		May: func(c *access.Caller, method, pattern string) error {
 			if r := edge.RightOf(method, pattern); !r.Has(c) {

@@ -78,6 +78,7 @@ var Rights = table(map[string][]access.Role{
 	"GET /tasks": people, "GET /tasks/{task}": people, "GET /jobs/{job}": people, "GET /events": viewers,
 	"GET /versions": viewers, "GET /versions/{version}": viewers, "GET /what-if": viewers, "GET /resources": viewers,
 	"GET /resources/*": viewers, "GET /claims": viewers, "GET /claims/{claim}": viewers, "GET /decisions": viewers, "GET /changes": viewers,
+	"GET /reports": viewers, "GET /reports/{report}": viewers,
 	"POST /what-if": viewers, "POST /apply": owners, "POST /tasks/{task}/say": submitters, "POST /tasks/{task}/priority": submitters,
 	"POST /jobs/{job}/kill": submitters, "POST /queues/{queue}/state": operators,
 })

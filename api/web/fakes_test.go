@@ -21,6 +21,7 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/internal/site/file"
 	"github.com/divvyhq/divvy/shares"
@@ -50,6 +51,8 @@ type world struct {
 	killed    int64
 	err       error
 	outlooks  int
+	table     report.Table
+	asked     []string // of reports
 }
 
 func (w *world) Outlook(context.Context) dispatcher.Standing {
@@ -60,6 +63,10 @@ func (w *world) QueuesNow(context.Context) []dispatcher.QueueStanding  { return 
 func (w *world) Job(context.Context, int64) (dispatcher.JobRow, error) { return w.job, w.err }
 func (w *world) Output(_ context.Context, job int64, a dispatcher.Attempt) string {
 	return fmt.Sprintf("live %d.%d", job, a.Attempt)
+}
+func (w *world) Run(_ context.Context, name, by string, since time.Time) (report.Table, error) {
+	w.asked = append(w.asked, fmt.Sprintf("%s by %q since %s", name, by, time.Since(since).Round(time.Hour)))
+	return w.table, w.err
 }
 func (w *world) JobLog(context.Context, int64, int) (string, error) { return w.log, w.err }
 func (w *world) Claim(context.Context, int64) (dispatcher.ClaimStanding, error) {
@@ -194,7 +201,7 @@ var errNone = errors.New("there is none")
 func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, world: &world{}, tasks: &tasks{}, sites: &sites{}, audit: &audits{}, mux: chi.NewMux()}
-	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Steering: s.tasks, Site: s.sites, Audit: s.audit, Build: "test", Book: access.NewBook(nil),
+	s.page = New(Config{Dispatcher: s.world, Tasks: s.tasks, Steering: s.tasks, Site: s.sites, Audit: s.audit, Reports: s.world, Build: "test", Book: access.NewBook(nil),
 		Caller: func(*http.Request) *access.Caller { return &access.Caller{Name: "anybody", Role: access.Admin} },
 		May:    func(*access.Caller, string, string) error { return nil },
 		Fault: func(_ http.ResponseWriter, err error) Fault {
@@ -213,7 +220,7 @@ func faultStatus(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrForm):
 		return http.StatusForbidden
-	case errors.Is(err, ErrNoPage), errors.Is(err, errNone), errors.Is(err, dispatcher.ErrUnknownResource), errors.Is(err, lookup.ErrNoAttempt):
+	case errors.Is(err, ErrNoPage), errors.Is(err, errNone), errors.Is(err, dispatcher.ErrUnknownResource), errors.Is(err, lookup.ErrNoAttempt), errors.Is(err, report.ErrUnknown):
 		return http.StatusNotFound
 	}
 	return http.StatusInternalServerError

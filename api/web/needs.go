@@ -11,6 +11,7 @@ import (
 	"github.com/divvyhq/divvy/generator/spec"
 	"github.com/divvyhq/divvy/generator/view"
 	"github.com/divvyhq/divvy/internal/access"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/internal/site"
 	"github.com/divvyhq/divvy/shares"
 )
@@ -68,13 +69,19 @@ type Audit interface {
 	AuditAmong(ctx context.Context, f access.AuditFilter, among int) (access.Looked, error)
 }
 
-// Config is what a Page is made of. Dispatcher, Tasks, Steering, Site, Audit, Fault and Fail are needed.
+// Reports answers reports by name.
+type Reports interface {
+	Run(ctx context.Context, name, by string, since time.Time) (report.Table, error)
+}
+
+// Config is what a Page is made of. Dispatcher, Tasks, Steering, Site, Audit, Reports, Fault and Fail are needed.
 type Config struct {
 	Dispatcher Dispatcher
 	Tasks      Tasks
 	Steering   Steering
 	Site       Site
 	Audit      Audit
+	Reports    Reports
 	// Hub serves /events; nil: pages stand still.
 	Hub *hub.Hub
 	// Closed says that a token is asked for. Caller is who makes a request by its token or certificate, nil: nobody who is let in;

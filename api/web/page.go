@@ -102,6 +102,8 @@ func (p *Page) serveView(v *View) http.Handler {
 		switch {
 		case err != nil:
 			p.failed(w, r, OfQuery{err})
+		case v.CSV && r.URL.Query().Get("format") == "csv":
+			show.(interface{ writeCSV(w http.ResponseWriter) }).writeCSV(w)
 		case wantsJSON(r):
 			writeJSON(w, show)
 		default:
@@ -128,8 +130,12 @@ func (v *View) request(u *url.URL, rc *chi.Context) (*Request, error) {
 		switch value := q.Get(name); {
 		case !slices.Contains(known, name):
 			wrong = append(wrong, WrongParam{Name: name, Value: value, Message: "the view has no such parameter", Hint: strict.DidYouMean(name, known)})
-		case name == "format" && value != "" && value != "json" && value != "html":
-			wrong = append(wrong, WrongParam{Name: name, Value: value, Message: "expected json or html"})
+		case name == "format" && !slices.Contains([]string{"", "json", "html"}, value) && !(v.CSV && value == "csv"):
+			want := "json or html"
+			if v.CSV {
+				want = "json, html or csv"
+			}
+			wrong = append(wrong, WrongParam{Name: name, Value: value, Message: "expected " + want})
 		case name == "format", value == "": // a field of a form that was left empty
 			q.Del(name)
 		}

@@ -47,7 +47,7 @@ type navLink struct {
 
 // navigation lists the entries at the top of each page.
 var navigation = []navLink{{Path: "/", Name: "Shares"}, {Path: "/queues", Name: "Queues"}, {Path: "/tasks", Name: "Tasks"},
-	{Path: "/resources", Name: "Resources"}, {Path: "/decisions", Name: "Decisions"}, {Path: "/changes", Name: "Changes"}}
+	{Path: "/resources", Name: "Resources"}, {Path: "/decisions", Name: "Decisions"}, {Path: "/changes", Name: "Changes"}, {Path: "/reports", Name: "Reports"}}
 
 // Heading is the value's own title, or the view's.
 func (f *frame) Heading() string {

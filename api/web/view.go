@@ -24,6 +24,7 @@ type View struct {
 	// template's block "live", if it has one, is sent whole whenever it is different, and put in place of the
 	// element with the id live. Neither: the page stands still.
 	Live func(Dated) hub.Update
+	CSV  bool // what it shows has writeCSV
 }
 
 // Dated is what a view shows: a value that encodes as JSON and knows of when it is. Embed AsOf to be one.

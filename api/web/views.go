@@ -3,6 +3,7 @@ package web
 import (
 	"github.com/divvyhq/divvy/api/web/hub"
 	"github.com/divvyhq/divvy/dispatcher"
+	"github.com/divvyhq/divvy/internal/report"
 	"github.com/divvyhq/divvy/shares/tagging"
 )
 
@@ -46,6 +47,7 @@ type rooms struct {
 	places *places
 	work   *work
 	past   *past
+	told   *reports
 }
 
 func newRooms(cfg Config) rooms {
@@ -53,7 +55,8 @@ func newRooms(cfg Config) rooms {
 	q := &places{dispatcher: cfg.Dispatcher, site: cfg.Site, queues: brief[[]QueueLine]{lasts: standingLasts}}
 	w := &work{dispatcher: cfg.Dispatcher, tasks: cfg.Tasks, steering: cfg.Steering, site: cfg.Site, tree: t, explains: brief[dispatcher.Explanation]{lasts: explainLasts},
 		places: brief[[]dispatcher.KindQueues]{lasts: placesLast}, rules: brief[[]tagging.Rule]{lasts: rulesLast}}
-	return rooms{t, q, w, &past{dispatcher: cfg.Dispatcher, audit: cfg.Audit, tree: t, places: q}}
+	return rooms{t, q, w, &past{dispatcher: cfg.Dispatcher, audit: cfg.Audit, tree: t, places: q},
+		&reports{reader: cfg.Reports, tables: brief[report.Table]{lasts: tablesLast}}}
 }
 
 // views lists the views, in no special order.
@@ -79,6 +82,8 @@ func (r *rooms) views() []View {
 		{Name: "claim", Path: "/claims/{claim}", Title: "Resource claim", Nav: "/resources", Show: q.claimPage},
 		{Name: "decisions", Path: "/decisions", Title: "Decisions", Nav: "/decisions", Query: []string{"share", "queue", "task", "job", "limit"}, Show: h.decisionsPage},
 		{Name: "changes", Path: "/changes", Title: "Changes", Nav: "/changes", Query: []string{"who", "what", "object", "since", "after"}, Show: h.changesPage},
+		{Name: "reports", Path: "/reports", Title: "Reports", Nav: "/reports", Show: r.told.list},
+		{Name: "report", Path: "/reports/{report}", Nav: "/reports", Query: []string{"since", "by"}, Show: r.told.page, CSV: true},
 	}
 }
 

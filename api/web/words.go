@@ -15,7 +15,7 @@ func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": p.link, "units": units, "count": count, "percent": percent, "span": span, "clock": clock, "stamp": stamp,
 		"sharelink": shareLink, "serieslink": seriesLink, "sharename": shareName, "pathpart": url.PathEscape, "text": text, "pairs": pairs,
-		"seconds": seconds, "plural": plural, "figure": figure, "skippedsays": skippedSays, "skipped": skippedOf, "whysays": whySays,
+		"seconds": seconds, "plural": plural, "figure": figure, "columnname": columnName, "skippedsays": skippedSays, "skipped": skippedOf, "whysays": whySays,
 		"takessays": takesSays, "resourcelink": resourceLink,
 	}
 }
@@ -162,3 +162,6 @@ func shareName(share string) string {
 	}
 	return share[strings.LastIndexByte(share, '/')+1:]
 }
+
+// columnName is a column's name in words.
+func columnName(name string) string { return strings.ReplaceAll(name, "_", " ") }

@@ -121,6 +121,14 @@ func (r *Reader) Run(ctx context.Context, name, by string, since time.Time) (t T
 	return t, fmt.Errorf("%w: %q", ErrUnknown, name)
 }
 
+// SQL is the statement of a report, with @since, and @by where it is broken down.
+func SQL(name, by string) string {
+	if by != "" {
+		name = broken[name]
+	}
+	return query[name]
+}
+
 // covers is what a report of the time since a moment is about. Hours and days are those of UTC, as Truncate has them.
 func (r Report) covers(since, at time.Time) (from, until time.Time) {
 	from, until = since.Truncate(r.whole), at // by 0: as it is
