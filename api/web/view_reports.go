@@ -76,7 +76,7 @@ func (s *reports) page(ctx context.Context, r *Request) (Dated, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.tables.get(int64(key), func() (report.Table, error) { //nolint:gosec // a hash
+	t, err := s.tables.get(int64(key), func() (report.Table, error) {
 		return s.reader.Run(ctx, about.Name, a.Get("by"), time.Now().Add(-back))
 	})
 	return ReportPage{t, report.SQL(about.Name, a.Get("by")), a}, err
