@@ -22,6 +22,7 @@ type claimed struct {
 	claims map[int64][]int64 // that are not scaled away, and their jobs
 	jobs   map[int64]int64   // jobs that are not over, and their tasks
 	ready  map[int64]bool
+	waits  map[int64]int32 // jobs that wait, and their next attempts
 }
 
 // devicesOf are those that pilots of all nodes have.
@@ -97,13 +98,16 @@ func (w *world) follows(e entry.Entry) {
 		}
 		if delete(w.claims.ready, e.Job); e.Next == entry.Again {
 			w.claims.ready[e.Job] = true
+		} else if e.Next == entry.Waits {
+			w.claims.waits[e.Job] = e.Attempt + 1
 		} else if e.Next.Final() {
 			delete(w.claims.jobs, e.Job)
 		}
 	case entry.Enqueued:
 		for id := e.Low; id <= e.High && e.Attempt > 1; id++ {
-			if _, runs := w.leader.Lease(id); w.claims.jobs[id] != 0 && !runs { // what runs stays as it is
+			if w.claims.jobs[id] == e.Task && w.claims.waits[id] == e.Attempt { // others stay as they are
 				w.claims.ready[id] = true
+				delete(w.claims.waits, id)
 			}
 		}
 	case entry.Killed:
@@ -219,7 +223,7 @@ func drawClaimPull(w *world, t *rapid.T) Pull {
 // newClaimWorld is a world in which jobs hold claims.
 func newClaimWorld(t *rapid.T, units bool) *world {
 	w := newWorld(t)
-	w.claims = &claimed{claims: map[int64][]int64{}, jobs: map[int64]int64{}, ready: map[int64]bool{}}
+	w.claims = &claimed{claims: map[int64][]int64{}, jobs: map[int64]int64{}, ready: map[int64]bool{}, waits: map[int64]int32{}}
 	if units {
 		w.resources = []shares.Resource{{Name: "licence", Capacity: 5, Split: shares.Split{By: shares.SplitByUser}, MaxBypass: 10, MaxHold: time.Minute}}
 		w.adopt(t)
