@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,12 +71,13 @@ func TestJobsThatDieWithTheirPilot(t *testing.T) {
 
 // What still runs when the pilot has to end is told to end, and goes back.
 func TestPilotGivesJobsBackInTime(t *testing.T) {
-	for name, cfg := range map[string]Config{
-		"drain within": {DrainWithin: 30 * time.Millisecond},
-		"until":        {Until: time.Now().Add(3 * time.Second)},
-	} {
+	for name, cfg := range map[string]Config{"drain within": {DrainWithin: 30 * time.Millisecond}, "until": {}} {
 		s := newFake()
 		cfg.Payload.KeepWork = true
+		short := cfg.DrainWithin == 0 // its grace is a part of its life: 37 ms, in which a busy machine may not come to the trap
+		if short {
+			cfg.Until = time.Now().Add(3 * time.Second)
+		}
 		p := start(t, s, cfg)
 		token := s.add(shell("trap 'exit 7' TERM; echo > up; while :; do sleep 0.01; done"))[0]
 		file(t, p.cfg.Payload.WorkDir, "1-1", "work", "up")
@@ -85,7 +87,9 @@ func TestPilotGivesJobsBackInTime(t *testing.T) {
 		if err := p.left(); err != nil {
 			t.Error(err)
 		}
-		if r := result(t, s, token); r.Outcome != wire.Revoked || *r.ExitCode != 7 || r.Message != "the pilot had to end; exit code 7" {
+		r := result(t, s, token)
+		how, is := strings.CutPrefix(r.Message, "the pilot had to end; ")
+		if r.Outcome != wire.Revoked || !is || how != "exit code 7" && !(short && how == "killed by signal SIGKILL") {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
