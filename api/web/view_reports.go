@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/divvyhq/divvy/internal/report"
+	"github.com/divvyhq/divvy/shares"
 )
 
 // reports answers the reports that have a name.
@@ -65,10 +66,7 @@ func (s *reports) page(ctx context.Context, r *Request) (Dated, error) {
 	if since == "" {
 		since = "24h"
 	}
-	back, err := time.ParseDuration(strings.Replace(since, "d", "h", 1))
-	if strings.HasSuffix(since, "d") {
-		back *= 24
-	}
+	back, err := shares.ParseDuration(since)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +75,7 @@ func (s *reports) page(ctx context.Context, r *Request) (Dated, error) {
 		return nil, err
 	}
 	t, err := s.tables.get(int64(key), func() (report.Table, error) {
-		return s.reader.Run(ctx, about.Name, a.Get("by"), time.Now().Add(-back))
+		return s.reader.Run(ctx, about.Name, a.Get("by"), time.Now().Add(-time.Duration(back)))
 	})
 	return ReportPage{t, report.SQL(about.Name, a.Get("by")), a}, err
 }
