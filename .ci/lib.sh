@@ -275,7 +275,7 @@ issuer() { e2e "issuer" -timeout 10m -run TestIssuer; }
 engines() {
   local name="Snakemake and Toil by Slurm's words"
   if [[ ! -x $clusters/snakemake.sh || $(id -u) != 0 ]]; then check "$name" skip "$clusters (DIVVY_CLUSTER_TOOLS) is not here, or this is not root: they are NOT tested"
-  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") e2e "$name" -timeout 40m -run TestClustersSlurmWords
+  else DIVVY_CLUSTER_TOOLS=$(realpath "$clusters") e2e "$name" -timeout 70m -run 'TestClusters(SlurmWords|Snakemake)'
   fi
 }
 
